@@ -4,6 +4,7 @@
 #include "base/stamp.h"
 #include "io/clock.h"
 #include "policy/policy.h"
+#include "sign/sign.h"
 
 /* ---- pending ---- */
 
@@ -14,6 +15,25 @@ struct listing {
     size_t open;     /* sessions that are still being read */
     int64_t took_us;
 };
+
+/* Keys that recovery codes made known and that do not count yet: whoever looks at the list can still revoke them. */
+static void write_new_keys(struct exchange *x, struct json_out *out)
+{
+    int64_t now_ms = clock_wall_ms();
+    bool any = false;
+    for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next) {
+        if (!str_empty(x->token->session) || key->revoked_seq || key->from_ms <= now_ms)
+            continue;
+        if (!any) {
+            json_key(out, "newKeys");
+            json_open(out, '[');
+        }
+        any = true;
+        ring_write_key(out, key);
+    }
+    if (any)
+        json_close(out, ']');
+}
 
 static void write_pending(struct exchange *x, struct listing *listing)
 {
@@ -31,6 +51,7 @@ static void write_pending(struct exchange *x, struct listing *listing)
     if (list->more)
         json_member_u64(&out, "next", list->next);
     json_member_u64(&out, "seq", list->seq);
+    write_new_keys(x, &out);
     json_close(&out, '}');
     int64_t took_us = listing->took_us + clock_steady_us() - from_us;
     x->api->queries++;

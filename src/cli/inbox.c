@@ -40,7 +40,7 @@ static void *follow(void *arg)
         ARENA_SCOPE(arena);
         struct str target =
             arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE,"
-                                 "TOOL_APPROVAL_PARTIAL,TOOL_APPROVAL_ALERT%s%s",
+                                 "TOOL_APPROVAL_PARTIAL,TOOL_APPROVAL_ALERT,TOKEN_CHANGED%s%s",
                          (unsigned long long)atomic_load(&inbox->after), inbox->session ? "&session=" : "",
                          inbox->session ? inbox->session : "");
         atomic_store(&inbox->live, true);
@@ -118,6 +118,8 @@ static struct rc read_list(struct inbox *inbox, struct err *err)
         calls[count++] = tui_read_call(&arena, whole_of(inbox, &arena, p), title_of(&arena, sessions.json, p));
     bool told = json_i64(json_get(list.json, "total"), &total);
     inbox->tui.behind = told && total > (int64_t)count ? (size_t)total - count : 0;
+    if (json_get(list.json, "newKeys"))
+        tui_say(&inbox->tui, "a recovery code has added a key: see nod key list");
     tui_take(&inbox->tui, &arena, calls, count);
     return RC_OK;
 }

@@ -5,6 +5,7 @@
 #include "cli/remote.h"
 #include "cli/signing.h"
 #include "cli/text.h"
+#include "cli/view.h"
 #include "io/clock.h"
 #include "io/file.h"
 
@@ -135,6 +136,7 @@ struct rc key_list_command(struct cli *cli, struct err *err)
                                          text_time(arena, json_text(k, "revokedAt"), clock_wall_ms()),
                                          text_line(arena, json_text(k, "name"))});
     table_write(&buf, &table);
+    buf_put(&buf, view_new_keys(arena, keys));
     cli_out(buf_str(&buf));
     cli_note("signatures are asked for: %.*s", STR_ARG(text_line(arena, json_text(reply.json, "signed"))));
     return RC_OK;

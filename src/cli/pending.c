@@ -78,6 +78,7 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     }
     const struct json *calls = json_get(reply.json, "pendingApprovals");
     const struct json *sessions = calls->count ? titles(cli, &arena) : NULL;
+    buf_put(&buf, view_new_keys(&arena, json_get(reply.json, "newKeys")));
     if (calls->count == 0) {
         buf_puts(&buf, NOTHING_WAITS "\n");
     } else if (calls->count == 1) {
@@ -112,7 +113,7 @@ static struct rc watch(struct cli *cli, struct err *err)
     const char *session = option_text(cli, "session");
     struct follow follow = {.cli = cli, .event = redraw, .arg = cli};
     follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_PARTIAL,"
-                                "TOOL_APPROVAL_RESPONSE%s%s",
+                                "TOOL_APPROVAL_RESPONSE,TOKEN_CHANGED%s%s",
                                 session ? "&session=" : "",
                                 session ? remote_escape(&cli->arena, str_of(session)).p : "");
     TRY(follow_last(&follow, &follow.after, err));

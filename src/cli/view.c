@@ -27,6 +27,24 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
     return read_page(cli, arena, session, STR(""), ret_reply, err);
 }
 
+struct str view_new_keys(struct arena *arena, const struct json *keys)
+{
+    struct str text = STR_NONE;
+    for (const struct json *key = keys ? keys->first : NULL; key; key = key->next) {
+        struct str person = text_line(arena, json_text(key, "person")), from = json_text(key, "validFrom");
+        int64_t from_ms;
+        if (json_get(key, "revokedAt") || !stamp_parse(from, &from_ms) || from_ms <= clock_wall_ms())
+            continue;
+        text = arena_printf(arena,
+                            "%.*sa recovery code of %.*s added the key \"%.*s\", which signs from %.*s on; if that was "
+                            "not %.*s: nod key revoke %.*s\n",
+                            STR_ARG(text), STR_ARG(person), STR_ARG(text_line(arena, json_text(key, "name"))),
+                            STR_ARG(text_line(arena, from)), STR_ARG(person),
+                            STR_ARG(text_line(arena, json_text(key, "id"))));
+    }
+    return text;
+}
+
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err)
 {

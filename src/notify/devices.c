@@ -134,19 +134,15 @@ bool devices_remove(struct devices *devices, struct str endpoint, struct str tok
     return false;
 }
 
-bool devices_has(const struct devices *devices, struct str person)
-{
-    for (size_t i = 0; i < devices->count; i++)
-        if (str_eq(devices->items[i].person, person))
-            return true;
-    return false;
-}
-
-size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX])
+size_t devices_of(const struct devices *devices, struct str person, struct device *ret_devices)
 {
     size_t count = 0;
-    for (size_t i = 0; i < devices->count; i++)
-        if (str_eq(devices->items[i].person, person))
-            ret_devices[count++] = devices->items[i];
+    for (size_t i = 0; i < devices->count; i++) {
+        if (!str_eq(devices->items[i].person, person))
+            continue;
+        if (ret_devices)
+            ret_devices[count] = devices->items[i];
+        count++;
+    }
     return count;
 }

@@ -29,7 +29,7 @@ enum detail {
 };
 
 enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK, PURPOSE_ESCALATE,
-               PURPOSE_ALERT /* about a key or a token: nothing to answer, never delayed */ };
+               PURPOSE_ALERT };
 static inline bool purpose_asks(enum purpose purpose)
 {
     return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND || purpose == PURPOSE_ESCALATE;
@@ -127,7 +127,7 @@ struct plan_call {
     bool routine;               /* not risky */
 };
 size_t plan_request(const struct config *config, const struct plan_call *call, struct outbox_plan ret_plans[PLANS_MAX]);
-/* The messages of an alert: on every channel of the person at once, whatever the routes' filters and quiet hours. */
+/* An alert: on every channel of the person at once, whatever filters and quiet hours say. */
 size_t plan_alert(const struct config *config, struct str person, bool has_devices, struct str about, int64_t at_ms,
                   struct outbox_plan ret_plans[PLANS_MAX]);
 /* The id of a delivery: equal in every process and after every restart. */
@@ -152,9 +152,6 @@ struct message {
 };
 /* Fills in title and body, from a waiting call as gate_write_listed has it. Says whether all of it was shown. */
 bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message);
-/* The text of the alert about a key that a recovery code made known. */
-struct data_key_added;
-struct str words_key_alert(struct arena *arena, const struct data_key_added *added);
 /* The text with what looks like a secret replaced by stars. */
 struct str words_mask(struct arena *arena, struct str text);
 /* Writes "type","sessionId","requestId","tool": what programs need to find the call. */
@@ -184,8 +181,7 @@ struct rc devices_open(struct devices *devices, struct arena *arena, const char 
 struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
                       struct err *err);
 bool devices_remove(struct devices *devices, struct str endpoint, struct str token);
-bool devices_has(const struct devices *devices, struct str person);
-size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX]);
+size_t devices_of(const struct devices *devices, struct str person, struct device *ret_devices); /* NULL: counts */
 
 #include "notify/channels.h"
 

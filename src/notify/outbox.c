@@ -218,7 +218,7 @@ static void follow_key(struct notify *n, const struct event *event)
         str_empty(added.recovery) || event->at_ms + ALERT_AGE_MS < clock_wall_ms())
         return;
     struct str key = key_of(&scratch, STR_NONE, added.id), person = token_person(added.person);
-    size_t count = plan_alert(&n->config, person, devices_has(&n->devices, person), added.id, event->at_ms, plans);
+    size_t count = plan_alert(&n->config, person, devices_of(&n->devices, person, NULL), added.id, event->at_ms, plans);
     if (count == 0 || map_get(&n->calls, key))
         return;
     struct str text = words_key_alert(&scratch, &added);

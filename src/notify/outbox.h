@@ -131,6 +131,11 @@ void send_start(struct notify *n, struct send_job *s, unsigned channel);
 /* Begins to poll the channels' services for button presses. */
 void answer_poll_channels(struct notify *n);
 
+/* ---- words.c ---- */
+struct data_key_added;
+/* The text of the alert about a key that a recovery code made known. */
+struct str words_key_alert(struct arena *arena, const struct data_key_added *added);
+
 /* ---- say.c ---- */
 /* Fills in the message. False when the call was answered meanwhile: the event is about to arrive. */
 bool say_fill(struct notify *n, struct send_job *s);

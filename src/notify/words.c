@@ -1,6 +1,6 @@
 /* The words of a message. The default names the kind of act and not its content: a message may pass through servers of
  * others and lie on a locked screen. File contents are never in it. */
-#include "notify/inner.h"
+#include "notify/outbox.h"
 
 #include "base/stamp.h"
 #include "base/utf8.h"
@@ -150,8 +150,8 @@ struct str words_key_alert(struct arena *arena, const struct data_key_added *add
     char from[STAMP_BYTES];
     stamp_format(added->from_ms, from);
     return arena_printf(arena,
-                        "The key \"%.*s\" was added for %.*s with a recovery code. It signs from %s on. If that was not "
-                        "you, revoke it before: nod key revoke %.*s, or Settings on the page.",
+                        "The key \"%.*s\" was added for %.*s with a recovery code. It signs from %s on. If that was "
+                        "not you, revoke it before: nod key revoke %.*s, or Settings on the page.",
                         STR_ARG(visible(arena, added->name)), STR_ARG(visible(arena, added->person)), from,
                         STR_ARG(added->id));
 }

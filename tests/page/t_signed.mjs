@@ -88,6 +88,33 @@ export default {
     await page.locator(".allow").click();
     await poll(() => server.status("c1", s), (call) => call.status === "allowed");
   },
+  async "signed: a recovery code adds a key, which the page warns of and the old key revokes"(server) {
+    const page = await byName(server), bob = await person(server, "bob");
+    await addPasskey(page);
+    await page.evaluate(() => { location.hash = "#/settings"; });
+    await page.locator("#passkeys button", { hasText: "Make recovery codes" }).click();
+    const codes = (await page.locator("#recovery-codes").textContent()).split("\n");
+    same(codes.length, 10, "ten codes");
+    // Another device of hers, without the passkey: it is asked for a code.
+    const other = await byName(server, "alice", PHONE), alert = ".frame > .lost";
+    const asked = [];
+    other.on("dialog", (dialog) => { asked.push(dialog.message()); void dialog.accept(asked.length === 1 ? "0000-0000-0000-0000" : codes[0]); });
+    await other.evaluate(() => { location.hash = "#/settings"; });
+    const add = async () => { await other.locator("#passkeys input").fill("found"); await other.locator("#passkeys button", { hasText: "use a recovery code" }).click(); };
+    await add();
+    await other.locator(".toast.bad", { hasText: "no recovery code of yours" }).waitFor();
+    await add();
+    await other.locator("#passkeys tbody tr", { hasText: "found" }).filter({ hasText: "signs from" }).waitFor();
+    must(asked.length === 2 && asked.every((text) => text.includes("recovery codes")), `${asked}`);
+    for (const one of [page, bob, other]) await one.locator(alert, { hasText: "A recovery code of alice" }).waitFor();
+    await page.locator(alert).getByRole("button", { name: "Show keys" }).click();
+    page.on("dialog", (dialog) => void dialog.accept());
+    await page.reload();
+    await page.locator("#passkeys tbody tr", { hasText: "found" }).getByRole("button", { name: "Revoke" }).click();
+    for (const one of [page, bob, other]) await one.locator(alert).waitFor({ state: "detached" });
+    const { keys } = await server.api("GET", "/api/keys");
+    same(keys.filter((key) => !key.revokedAt).map((key) => key.name), ["laptop"], "the key that was stolen is worth nothing");
+  },
   async "signed: without a name the page says where to go"(server) {
     const page = await person(server);
     await page.goto(server.url + "/#/settings");

@@ -14,7 +14,7 @@ addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 addEventListener("fetch", (event) => {
   if (event.request.mode === "navigate") event.respondWith(fetch(event.request).catch(() => new Response(AWAY, { status: 503, headers: HEADERS })));
 });
-/* Every push is shown: browsers end subscriptions of workers that show nothing. One tag, so that a newer message takes the
+/* Every push is shown: browsers end subscriptions of workers that show nothing. One tag for requests, so that a newer message takes the
  * place of the older one. The badge is the number that waits. */
 function read(data) {
   try { const said = data.json(); return { badge: said.app_badge, ...Object(said.notification) }; } catch { return {}; }
@@ -24,7 +24,7 @@ addEventListener("push", (event) => {
   const actions = [answers.allow && { action: "allow", title: "Allow once" }, answers.deny && { action: "deny", title: "Deny" }].filter(Boolean);
   const badge = navigator.setAppBadge && Number.isInteger(told.badge) ? navigator.setAppBadge(told.badge).catch(() => {}) : null;
   event.waitUntil(Promise.all([badge, registration.showNotification(String(told.title || "Nod: an agent needs an answer"), {
-    body: told.body, tag: "nod", silent: !!told.silent, data: { ...Object(told.data), navigate: told.navigate }, icon: "/icon-192.png", actions,
+    body: told.body, tag: String(told.tag || "nod"), silent: !!told.silent, data: { ...Object(told.data), navigate: told.navigate }, icon: "/icon-192.png", actions,
   })]));
 });
 

@@ -112,10 +112,10 @@ export interface ToolApprovalAlertData {
 /** A message to a person was sent or given up. */
 export interface DeliveryEndedData {
   deliveryId: string; // the message; the same for every attempt
-  toolCallId: string; // the call that it was about
+  toolCallId: string; // the call that it was about; of an alert: the key
   person: string; // for whom it was
   channel: string; // how it was sent
-  purpose: string; // ask, remind or withdraw
+  purpose: string; // ask, remind, escalate, withdraw, callback or alert
   outcome: string; // sent, or failed: it is not tried again
   attempts: number; // how often it was tried
   status?: number; // of the receiver's last answer
@@ -125,7 +125,7 @@ export interface DeliveryEndedData {
 /** A process is about to send a message; the first claim holds for a lease. */
 export interface DeliveryClaimedData {
   deliveryId: string; // the message
-  toolCallId: string; // the call that it is about
+  toolCallId: string; // the call that it is about; of an alert: the key
   owner: string; // the process that is about to send it
 }
 

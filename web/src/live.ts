@@ -122,6 +122,7 @@ async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }
       all.delete(keyOf(p.sessionId, p.toolCallId));
       all.set(keyOf(p.sessionId, p.toolCallId), p);
     }
+    if (next === undefined) state.newKeys = page.newKeys ?? [];
     seq ??= page.seq; // events since then are read from the stream
     next = page.next;
   } while (next !== undefined);
@@ -208,6 +209,8 @@ function take(event: NodEvent): void {
     });
   } else if (event.type === "TOOL_APPROVAL_ALERT" && event.sessionId) {
     unanswered(keyOf(event.sessionId, callId));
+  } else if (event.type === "TOKEN_CHANGED") {
+    void get("/api/approvals/pending").then((page) => { state.newKeys = page.newKeys ?? []; changed(); }, () => reconnect());
   } else if (event.type === "SESSION_CHANGED" && event.sessionId && state.sessions.has(event.sessionId)) {
     wanted.delete(event.sessionId);
     wantSession(event.sessionId, true);

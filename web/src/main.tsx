@@ -18,7 +18,7 @@ import { Rules } from "./rules";
 import { SessionView, Sessions } from "./sessions";
 import { Settings } from "./settings";
 import { applyTheme, changed, isPhone, offers, state, useNow, useStore, waiting } from "./store";
-import { ago, Shown } from "./text";
+import { ago, clock, Shown } from "./text";
 import { startWorker } from "./worker";
 import type { Panel } from "./request";
 import "./style.css";
@@ -63,6 +63,14 @@ function LostBar() {
   if (connection !== "lost") return null;
   return <div class="lost" role="alert">Disconnected for {ago(lostAt, now)}: {why}. You may be seeing old data. Answering is paused until Nod reconnects.
     <button type="button" onClick={() => reconnect()}>Try now</button></div>;
+}
+
+/* A recovery code was used: whoever sees this can still revoke the key that it added. */
+function NewKeys() {
+  const { newKeys, connection } = useStore();
+  if (newKeys.length === 0 || connection === "lost") return null;
+  return <div class="lost" role="alert">{newKeys.map((key) => <div>A recovery code of <Shown text={key.person} line /> added the key “<Shown text={key.name ?? ""} line />”, which signs from {clock(key.validFrom ?? "")} on. If that was not <Shown text={key.person} line />, revoke it now.</div>)}
+    <button type="button" onClick={() => { location.hash = "#/settings"; }}>Show keys</button></div>;
 }
 
 function Help() {
@@ -140,6 +148,7 @@ function App() {
   return (
     <div class={`frame ${isInbox() && store.open !== null ? "in-request" : ""}`}>
       <LostBar />
+      <NewKeys />
       <Nav />
       <Screen panel={panel} setPanel={setPanel} />
       {store.help && <Help />}

@@ -19,6 +19,10 @@ export function Passkeys() {
     setBusy(true);
     what.then(() => { toast(done, "good"); setName(""); }, (error: Error) => toast(error.message, "bad")).finally(() => { setBusy(false); void load(); });
   };
+  const recover = () => {
+    const code = prompt("One of your recovery codes. The new passkey signs after a while; until then any key can revoke it.");
+    if (code) act(addPasskey(me?.name ?? "", name || "this device", code), "Passkey added");
+  };
   const revoke = (key: PersonKey) => {
     if (confirm("Revoke this key? What it signed before stays proven.")) act(changeSigned("DELETE", `/api/keys/${key.id}`, {}), "Revoked");
   };
@@ -42,7 +46,8 @@ export function Passkeys() {
       {canSign()
         ? <form class="fields" onSubmit={(event) => { event.preventDefault(); act(addPasskey(me?.name ?? "", name || "this device"), "Passkey added"); }}>
           <label>Name<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="this device" maxLength={60} /></label>
-          <button type="submit" disabled={busy}>Add a passkey</button></form>
+          <button type="submit" disabled={busy}>Add a passkey</button>
+          {active.length > 0 && <button type="button" class="quiet" disabled={busy} onClick={recover}>I lost my keys: use a recovery code</button>}</form>
         : <p class="dim">Passkeys need a name instead of a number: on this machine open{" "}
           <a href={`http://localhost:${location.port}/${location.hash}`}>http://localhost:{location.port}</a>, elsewhere an address with TLS.</p>}
     </section>

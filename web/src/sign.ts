@@ -77,12 +77,12 @@ export async function changeSigned(method: string, path: string, body: object): 
   return call(method, path, { ...body, signature });
 }
 
-/* Makes a passkey on this device and tells the server of it. Where there are keys already, one of them vouches. */
-export async function addPasskey(person: string, name: string): Promise<PersonKey> {
+/* Makes a passkey on this device and tells the server of it. Where there are keys already, one of them vouches, or a
+ * recovery code stands in for the one that was lost. */
+export async function addPasskey(person: string, name: string, recovery = ""): Promise<PersonKey> {
   const { signed } = await keys();
-  const vouching = signed === "off" ? null : await ownKey().catch(() => null);
-  const recovery = signed === "off" || vouching ? null : prompt("None of your passkeys is for this address. A recovery code adds one, which signs after a day:");
-  if (signed !== "off" && !vouching && !recovery) await ownKey(); // says why not
+  const vouching = signed === "off" || recovery ? null : await ownKey()
+    .catch(() => { throw new Error("none of your passkeys is for this address: add this one with a recovery code, or in a terminal with `nod key create`"); });
   const made = await navigator.credentials.create({ publicKey: {
     rp: { id: location.hostname, name: "Nod" }, challenge: crypto.getRandomValues(new Uint8Array(32)), attestation: "none",
     user: { id: crypto.getRandomValues(new Uint8Array(16)), name: person, displayName: person },

@@ -1,6 +1,7 @@
 /* What the page knows, and who is told when it changes. One object, changed in one place each (live.ts,
  * answers.ts, settings); components read it with useStore. */
 import { useEffect, useReducer } from "preact/hooks";
+import type { PersonKey } from "./sign";
 import type { Closed, Pending, Session } from "./types";
 
 export interface Item {
@@ -28,6 +29,7 @@ export const state = {
   me: null as null | { id: string; name: string; role: string },
   paths: new Set<string>(),                  // of the API, from its own description
   items: new Map<string, Item>(),            // in order of asking
+  newKeys: [] as PersonKey[],                // that recovery codes added, and that do not sign yet
   open: null as string | null,               // key of the request on screen
   picked: new Set<string>(),                 // for one answer to several
   reviewing: false,                          // they are looked at (on a phone the list stays until then)
