@@ -42,15 +42,25 @@ static void study_config(struct studying *s, size_t at)
     act_writes(s, ALL_WORDS, everywhere ? STR("~/.gitconfig") : STR(".git/config"));
 }
 
-/* Addresses of these kinds run a command. */
+/* Whether the text has an address of a kind that runs a command: ext::, fd:: or ://- somewhere. */
+static bool has_running_address(struct str text)
+{
+    size_t from = 0;
+    for (size_t at; (at = from + str_find(str_sub(text, from, text.n), ':')) < text.n; from = at + 1) {
+        struct str before = str_sub(text, 0, at), rest = str_sub(text, at, text.n);
+        bool runs = str_ends(before, STR("ext")) || str_ends(before, STR("fd"));
+        if (str_starts(rest, STR("://-")) || (runs && str_starts(rest, STR("::"))))
+            return true;
+    }
+    return false;
+}
+
 static void study_addresses(struct studying *s, size_t at)
 {
-    static const char *const addresses[] = {"ext::", "fd::", "://-"};
     CHECK(at < s->count);
     for (size_t i = at + 1; i < s->count; i++)
-        for (size_t k = 0; k < sizeof addresses / sizeof *addresses; k++)
-            if (str_has(s->words[i].text, str_of(addresses[k])) || str_has(s->words[i].raw, str_of(addresses[k])))
-                act_other(s, i, "an address of this kind runs a command");
+        if (has_running_address(s->words[i].text) || has_running_address(s->words[i].raw))
+            act_other(s, i, "an address of this kind runs a command");
 }
 
 /* Studies an alias on the command line: `-c alias.x='!command'`. */

@@ -56,6 +56,15 @@ static void put(struct shell_parser *p, char c)
     p->scratch[p->scratch_at++] = c;
 }
 
+/* Letters that stand for themselves, as between quotes. */
+static void put_run(struct shell_parser *p, struct str run)
+{
+    CHECK(run.n <= p->scratch_bytes - p->scratch_at);
+    memcpy(p->shapes + p->scratch_at, run.p, run.n);
+    memcpy(p->scratch + p->scratch_at, run.p, run.n);
+    p->scratch_at += run.n;
+}
+
 static size_t put_so_far(const struct shell_parser *p, const struct reading *r)
 {
     return p->scratch_at - r->base;
@@ -409,11 +418,13 @@ static bool read_single(struct shell_parser *p, struct reading *r)
     CHECK(look(p, 0) == '\'');
     r->flags |= WORD_QUOTED;
     r->name = false;
-    for (p->at++; look(p, 0) != '\''; p->at++) {
-        if (at_end(p))
-            return shell_doubt(p, "a quote is not closed");
-        put(p, look(p, 0));
-    }
+    p->at++;
+    struct str rest = str_sub(p->text, p->at, p->text.n);
+    size_t n = str_find(rest, '\'');
+    put_run(p, str_sub(rest, 0, n));
+    p->at += n;
+    if (n == rest.n)
+        return shell_doubt(p, "a quote is not closed");
     p->at++;
     return true;
 }

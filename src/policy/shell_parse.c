@@ -711,13 +711,12 @@ struct node *shell_parse_substitution(struct shell_parser *p)
 /* Why the text's letters alone make it unfit, NULL when they do not. */
 static const char *letters_doubt(struct str text)
 {
-    for (size_t i = 0; i < text.n;) {
-        unsigned char c = (unsigned char)text.p[i];
-        uint32_t code = c;
-        size_t n = c < 0x80 ? 1 : utf8_decode(str_sub(text, i, text.n), &code);
+    for (size_t i = utf8_plain(text); i < text.n; i += utf8_plain(str_sub(text, i, text.n))) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
         if (n == 0)
             return "it is not valid UTF-8";
-        if ((c < 0x20 || c >= 0x7f) && utf8_hidden(code))
+        if (code != '"' && code != '\\' && utf8_hidden(code))
             return "it has hidden characters";
         i += n;
     }
