@@ -13,7 +13,7 @@ void buf_done(struct buf *buf)
     *buf = (struct buf){.max = buf->max};
 }
 
-enum { BUF_FIRST_BYTES = 256 }; /* most of what is written fits, or grows once */
+enum { BUF_FIRST_BYTES = 1000 }; /* most of what is written fits, or grows once */
 
 char *buf_room(struct buf *buf, size_t bytes)
 {

@@ -26,15 +26,16 @@ void json_close(struct json_out *out, char bracket)
     out->comma = true;
 }
 
-static void escape_byte(struct buf *buf, unsigned char c)
+/* The letter behind the backslash, 0 when the byte has none. */
+static char escape_letter(unsigned char c)
 {
     switch (c) {
-    case '"': buf_put(buf, STR("\\\"")); break;
-    case '\\': buf_put(buf, STR("\\\\")); break;
-    case '\n': buf_put(buf, STR("\\n")); break;
-    case '\r': buf_put(buf, STR("\\r")); break;
-    case '\t': buf_put(buf, STR("\\t")); break;
-    default: buf_printf(buf, "\\u%04x", c); break;
+    case '"':
+    case '\\': return (char)c;
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    default: return 0;
     }
 }
 
@@ -42,15 +43,31 @@ static void escape_byte(struct buf *buf, unsigned char c)
 static size_t plain_run(struct str s, size_t at)
 {
     size_t i = at + utf8_plain(str_sub(s, at, s.n));
-    while (i < s.n) {
+    while (i < s.n && (unsigned char)s.p[i] >= 0x80) {
         uint32_t code = 0;
-        size_t n = (unsigned char)s.p[i] < 0x80 ? utf8_plain(str_sub(s, i, s.n))
-                                                : utf8_decode(str_sub(s, i, s.n), &code);
-        if (n == 0 || ((unsigned char)s.p[i] >= 0x80 && utf8_hidden(code)))
+        size_t n = utf8_decode(str_sub(s, i, s.n), &code);
+        if (n == 0 || utf8_hidden(code))
             break;
         i += n;
+        i += utf8_plain(str_sub(s, i, s.n));
     }
     return i - at;
+}
+
+/* `n` bytes as they are and the byte behind them as an escape, in one piece where it has a letter. */
+static void put_run_escaped(struct buf *buf, const char *run, size_t n)
+{
+    unsigned char c = (unsigned char)run[n];
+    char letter = escape_letter(c);
+    char *to = buf_room(buf, n + 2);
+    if (to) {
+        memcpy(to, run, n);
+        to[n] = '\\';
+        to[n + 1] = letter ? letter : 'u';
+        buf->n += n + 2;
+    }
+    if (!letter)
+        buf_printf(buf, "%04x", c);
 }
 
 /* The sequence at the start, which is invalid or stands for a character that hides; returns its length. */
@@ -81,17 +98,15 @@ static void put_quoted(struct buf *buf, struct str s)
     buf_putc(buf, '"');
     for (size_t i = 0; i < s.n;) {
         size_t n = plain_run(s, i);
+        if (i + n < s.n && (unsigned char)s.p[i + n] < 0x80) {
+            put_run_escaped(buf, s.p + i, n);
+            i += n + 1;
+            continue;
+        }
         buf_put(buf, str_sub(s, i, i + n));
         i += n;
-        if (i == s.n)
-            break;
-        unsigned char c = (unsigned char)s.p[i];
-        if (c < 0x80) {
-            escape_byte(buf, c);
-            i++;
-        } else {
+        if (i < s.n)
             i += escape_sequence(buf, str_sub(s, i, s.n));
-        }
     }
     buf_putc(buf, '"');
 }

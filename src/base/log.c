@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/stamp.h"
+#include "base/utf8.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -40,14 +41,7 @@ static struct str shortened(struct str s)
 
 static bool needs_quotes(struct str s)
 {
-    if (s.n == 0)
-        return true;
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c <= 0x20 || c >= 0x7f || c == '"' || c == '=' || c == '\\')
-            return true;
-    }
-    return false;
+    return s.n == 0 || utf8_plain(s) < s.n || memchr(s.p, ' ', s.n) || memchr(s.p, '=', s.n);
 }
 
 static void put_text(struct buf *line, struct str s)

@@ -170,8 +170,8 @@ static const struct row *find_row(struct str dialect, struct str name, const str
 {
     const struct row *best = NULL;
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (!str_is(name, rows[i].theirs))
-            continue;
+        if (str_empty(name) || name.p[0] != rows[i].theirs[0] || !str_is(name, rows[i].theirs))
+            continue; /* most differ in the first letter */
         if (str_is(dialect, rows[i].dialect))
             return &rows[i];
         if (str_is(name, rows[i].ours) && known_fields(&rows[i], input) == 0)

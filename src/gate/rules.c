@@ -386,17 +386,23 @@ static void rebuild(struct gate *gate, const struct session *session, struct str
     rules->count = all.count;
 }
 
+#define POLICY_NAME "/.nod/policy.json"
+
+/* Whether that is the path of the policy file in this folder. */
+static bool is_policy_of(const char *path, struct str folder)
+{
+    return path && strncmp(path, folder.p, folder.n) == 0 && strcmp(path + folder.n, POLICY_NAME) == 0;
+}
+
 const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules)
 {
     ARENA_SCOPE(scratch);
     struct rules *all = &gate->rules;
-    char path[LIMIT_PATH_BYTES + 32];
     uint64_t projects;
     struct str root = real_root(&scratch, gate, session, &projects);
-    (void)snprintf(path, sizeof path, "%.*s/.nod/policy.json", STR_ARG(session->cwd));
-    if (session->cwd.n && (!rules->project.path || strcmp(rules->project.path, path) != 0)) {
+    if (session->cwd.n && !is_policy_of(rules->project.path, session->cwd)) {
         file_done(&rules->project);
-        rules->project.path = strdup(path);
+        rules->project.path = strdup(arena_printf(&scratch, "%.*s%s", STR_ARG(session->cwd), POLICY_NAME).p);
     }
     if (refresh_file(&all->managed, LAYER_MANAGED, &all->look_managed, all->turn))
         all->version++;

@@ -504,12 +504,16 @@ static struct str normal(struct arena *arena, struct str shape, struct str folde
     size_t letters;
     struct str base = beginning(shape, folder, home, &letters), rest = str_sub(shape, letters, shape.n);
     /* `$PWD/x` is below the folder, `$PWDx` beside it. */
-    struct str whole = letters ? arena_printf(arena, "%.*s%.*s", STR_ARG(base), STR_ARG(rest))
-                               : arena_printf(arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rest));
-    char *text = arena_bytes(arena, whole.n + 4);
+    if (letters) {
+        base = arena_printf(arena, "%.*s%.*s", STR_ARG(base), STR_ARG(rest));
+        rest = STR_NONE;
+    }
+    char *text = arena_bytes(arena, base.n + rest.n + 4);
     size_t n = 0;
-    while (!str_empty(whole))
-        put_part(text, &n, str_cut(whole, '/', &whole));
+    while (!str_empty(base))
+        put_part(text, &n, str_cut(base, '/', &base));
+    while (!str_empty(rest))
+        put_part(text, &n, str_cut(rest, '/', &rest));
     return n ? (struct str){text, n} : STR("/");
 }
 
