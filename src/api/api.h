@@ -28,6 +28,7 @@ struct api_options {
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
     struct str authority;     /* certificate of our own authority, PEM, for devices that shall trust it */
+    bool tripwire;            /* processes below agents do not count as persons at the Unix socket */
     int64_t timeout_seconds;  /* how long an approval waits in sessions that set no timeout; 0: forever */
 };
 

@@ -5,6 +5,8 @@
  */
 #include "api/exchange.h"
 
+#include "api/below.h"
+
 #include "io/links.h"
 
 #include <stdio.h>
@@ -29,6 +31,7 @@ struct api *api_new(const struct api_options *options)
     struct str public = str_of(options->public_url), left = str_of(options->hosts);
     api->gate = options->gate;
     api->timeout_seconds = options->timeout_seconds;
+    api->below = options->tripwire ? below_new() : NULL;
     api->runtime = options->runtime;
     api->notify = options->notify;
     api->authority = arena_str(&api->arena, options->authority);
@@ -51,6 +54,7 @@ struct api *api_new(const struct api_options *options)
 
 void api_free(struct api *api)
 {
+    below_free(api->below);
     arena_done(&api->arena);
     free(api);
 }

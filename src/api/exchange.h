@@ -59,7 +59,7 @@ struct api {
         struct str name;
         bool plain, secure; /* by HTTP, by HTTPS */
     } hosts[HOSTS_MAX];
-    size_t host_count;
+    size_t host_count, hook_call_next;
     struct str authority; /* in PEM; empty: none of our own */
     struct str origin;   /* where people reach us: the public address, or the one for a browser on this machine */
     bool has_public;
@@ -68,7 +68,7 @@ struct api {
     struct stranger strangers[STRANGERS_MAX];
     unsigned strangers_at;
     struct hook_call hook_calls[HOOK_CALLS_MAX];
-    size_t hook_call_next;
+    struct below *below; /* NULL: no tripwire */
     struct guesses guesses;
     uint64_t answers[6]; /* by hundreds of the status */
     uint64_t query_us, queries;

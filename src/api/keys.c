@@ -370,7 +370,9 @@ void api_keys_add(struct exchange *x)
 static bool is_reset(const struct exchange *x)
 {
     uint32_t uid;
-    return x->body && json_bool(x->body, "reset", false) && geteuid() != 0 && http_peer(x->http, &uid) && uid == 0;
+    int pid;
+    return x->body && json_bool(x->body, "reset", false) && geteuid() != 0 && http_peer(x->http, &uid, &pid) &&
+           uid == 0;
 }
 
 /* A key whose owner has lost it is revoked by root, or by an admin while `signed` is off, which only the server's

@@ -1,6 +1,8 @@
 /* The table of routes, and the way of a request through it. */
 #include "api/exchange.h"
 
+#include "api/below.h"
+
 #include "base/log.h"
 #include "io/clock.h"
 
@@ -207,6 +209,7 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
     if (!x->route)
         return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; see /api/openapi.json");
     TRY(auth_allow(x->token, x->route->right, err));
+    TRY(below_check(x, err));
     TRY(auth_check_body(x, err));
     return read_body(x, err);
 }

@@ -18,6 +18,7 @@
     X(UNAUTHENTICATED,   "unauthenticated",   401, 3)   \
     X(FORBIDDEN,         "forbidden",         403, 3)   \
     X(SESSION_BOUND,     "session_bound",     403, 3)   \
+    X(BELOW_AN_AGENT,    "below_an_agent",    403, 3)   \
     X(SIGNATURE_REQUIRED, "signature_required", 403, 3) \
     X(NOT_FOUND,         "not_found",         404, 4)   \
     X(METHOD,            "method_not_allowed",405, 2)   \

@@ -141,6 +141,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(recovery_delay_s, DURATION, "recovery-delay", "NOD_RECOVERY_DELAY", IN_FLAGS | IN_FILE, SERVES, "24h", "TIME", \
       "a key that a recovery code makes known signs only after this time; any key can revoke it until then", \
       .min = 0, .max = 30 * 86400)                                                                         \
+    X(tripwire, FLAG, "tripwire", "NOD_TRIPWIRE", IN_FLAGS | IN_FILE, SERVES, "yes", NULL,                 \
+      "at the Unix socket, refuse answers and changes of processes that an agent has started")             \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES | WRAPS, "no", NULL,             \
       "commands of runs in a box (unset: yes for new installations); `nod claude`: all of it in one")      \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \

@@ -97,7 +97,7 @@
 
 #define DELIVERY_ENDED_FIELDS(F)                                                      \
     F(text, delivery, "deliveryId", ALWAYS, "the message; the same for every attempt")  \
-    F(text, call, "toolCallId", ALWAYS, "the call that it was about; of an alert: the key") \
+    F(text, call, "toolCallId", ALWAYS, "the call that it was about; of an alert: what it is about") \
     F(text, person, "person", ALWAYS, "for whom it was")                              \
     F(text, channel, "channel", ALWAYS, "how it was sent")                            \
     F(text, purpose, "purpose", ALWAYS, "ask, remind, escalate, withdraw, callback or alert") \
@@ -108,7 +108,7 @@
 
 #define DELIVERY_CLAIMED_FIELDS(F)                                                    \
     F(text, delivery, "deliveryId", ALWAYS, "the message")                            \
-    F(text, call, "toolCallId", ALWAYS, "the call that it is about; of an alert: the key") \
+    F(text, call, "toolCallId", ALWAYS, "the call that it is about; of an alert: what it is about") \
     F(text, owner, "owner", ALWAYS, "the process that is about to send it")
 
 #define DELIVERY_HELD_FIELDS(F)                                                       \

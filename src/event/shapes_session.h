@@ -72,6 +72,11 @@
     F(raw, definition, "definition", SET, "description and schema that hold from now on") \
     F(text, call, "toolCallId", SET, "the decision that it follows from")
 
+#define TOKEN_TRIPPED_FIELDS(F)                                                       \
+    F(text, id, "id", ALWAYS, "the person's token that a process below an agent used at the Unix socket") \
+    F(text, person, "person", ALWAYS, "its name")                                     \
+    F(text, what, "what", ALWAYS, "the request, which was refused")
+
 #define KEY_ADDED_FIELDS(F)                                                           \
     F(text, id, "id", ALWAYS, "the key's id: the first 32 hexadecimal digits of the SHA-256 of spki") \
     F(text, person, "person", ALWAYS, "whose it is: the name of the token that made it known") \
@@ -119,6 +124,7 @@
     S(session_thread, SESSION_CHANGED, "thread", SESSION_THREAD_FIELDS, "A session gets a thread.")              \
     S(token_created, TOKEN_CHANGED, "created", TOKEN_CREATED_FIELDS, "Someone gets a token.")                    \
     S(token_revoked, TOKEN_CHANGED, "revoked", TOKEN_REVOKED_FIELDS, "A token is revoked.")                      \
+    S(token_tripped, TOKEN_CHANGED, "tripped", TOKEN_TRIPPED_FIELDS, "An agent's process tried to act as a person.") \
     S(rule_added, RULE_CHANGED, "added", RULE_ADDED_FIELDS, "A rule of the user's layer.")                       \
     S(rule_bound, RULE_CHANGED, "bound", RULE_BOUND_FIELDS, "A person says where a rule holds.")                 \
     S(rule_removed, RULE_CHANGED, "removed", RULE_REMOVED_FIELDS, "A rule is revoked.")                          \

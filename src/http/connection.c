@@ -414,7 +414,7 @@ void http_connection_drained(struct http_connection *connection)
     }
 }
 
-bool http_peer(const struct http_request *request, uint32_t *ret_uid)
+bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_pid)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -423,6 +423,7 @@ bool http_peer(const struct http_request *request, uint32_t *ret_uid)
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
         return false;
     *ret_uid = peer.uid;
+    *ret_pid = peer.pid;
     return true;
 }
 

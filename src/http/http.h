@@ -109,7 +109,7 @@ struct http_figures http_figures(const struct http_server *server);
 /* ---- one request ---- */
 struct str http_header(const struct http_request *request, const char *name); /* STR_NONE: not there */
 struct str http_cookie(const struct http_request *request, struct str name); /* likewise */
-bool http_peer(const struct http_request *request, uint32_t *ret_uid); /* its uid; false: not by a Unix socket */
+bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_pid); /* false: no Unix socket */
 /* The decoded value of a query parameter; false when it is not there. ERR_INVALID on a bad escape. */
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err);

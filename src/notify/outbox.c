@@ -207,22 +207,39 @@ static void follow_request(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* A key that a recovery code made known. One that was added long ago is told of no more: whoever begins to be told now
- * finds it in the list of keys. */
-static void follow_key(struct notify *n, const struct event *event)
+/* What people are told of without a question. */
+struct alert {
+    struct str about, person, text;
+};
+
+static bool read_alert(struct arena *arena, const struct event *event, struct alert *ret_alert)
+{
+    struct data_key_added added = {0};
+    struct data_token_tripped tripped = {0};
+    struct str change = shape_change(event->data);
+    if (str_is(change, "key_added") && READ_DATA(arena, key_added, event->data, &added) && !str_empty(added.recovery))
+        *ret_alert = (struct alert){added.id, added.person, words_key_alert(arena, &added)};
+    else if (str_is(change, "tripped") && READ_DATA(arena, token_tripped, event->data, &tripped))
+        *ret_alert = (struct alert){.about = arena_printf(arena, "%.*s.%llu", STR_ARG(tripped.id),
+                                                          (unsigned long long)event->seq),
+                                    .person = tripped.person, .text = words_token_alert(arena, &tripped)};
+    return !str_empty(ret_alert->text);
+}
+
+/* One that is old is told of no more: whoever begins to be told now finds it in the log. */
+static void follow_token(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    struct data_key_added added = {0};
+    struct alert alert = {0};
     struct outbox_plan plans[PLANS_MAX];
-    if (!str_is(shape_change(event->data), "key_added") || !READ_DATA(&scratch, key_added, event->data, &added) ||
-        str_empty(added.recovery) || event->at_ms + ALERT_AGE_MS < clock_wall_ms())
+    if (event->at_ms + ALERT_AGE_MS < clock_wall_ms() || !read_alert(&scratch, event, &alert))
         return;
-    struct str key = key_of(&scratch, STR_NONE, added.id), person = token_person(added.person);
-    size_t count = plan_alert(&n->config, person, devices_of(&n->devices, person, NULL), added.id, event->at_ms, plans);
+    struct str key = key_of(&scratch, STR_NONE, alert.about), person = token_person(alert.person);
+    size_t devices = devices_of(&n->devices, person, NULL);
+    size_t count = plan_alert(&n->config, person, devices, alert.about, event->at_ms, plans);
     if (count == 0 || map_get(&n->calls, key))
         return;
-    struct str text = words_key_alert(&scratch, &added);
-    struct asked *asked = add_asked(n, key, (struct asked){.call = added.id, .alert = text, .answered = true});
+    struct asked *asked = add_asked(n, key, (struct asked){.call = alert.about, .alert = alert.text, .answered = true});
     for (size_t i = 0; i < count; i++)
         add_delivery(n, asked, &plans[i]);
 }
@@ -359,7 +376,7 @@ void outbox_tell(struct watcher *watcher, struct happening *happening)
     else if (event->kind == EVENT_DELIVERY_HELD)
         follow_held(n, event);
     else if (event->kind == EVENT_TOKEN_CHANGED)
-        follow_key(n, event);
+        follow_token(n, event);
     else if ((asked = map_get(&n->calls, key_of(&scratch, event->session, event->call))))
         follow_response(n, asked, event);
     notify_arm_outbox(n);

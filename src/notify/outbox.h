@@ -56,7 +56,7 @@ struct delivery {
 struct asked {
     struct str session, call; /* both in `bytes`, like the next three */
     struct str callback, agent; /* the client's callback address; empty: none */
-    struct str alert;         /* what to tell of; empty: a call. `call` is then the key that it is about */
+    struct str alert;         /* what to tell of; empty: a call. `call` is then what it is about */
     struct delivery *deliveries;
     struct asked *later;      /* next in the list of answered calls */
     bool answered, late, routine;
@@ -133,8 +133,10 @@ void answer_poll_channels(struct notify *n);
 
 /* ---- words.c ---- */
 struct data_key_added;
-/* The text of the alert about a key that a recovery code made known. */
+struct data_token_tripped;
+/* The texts of alerts; the first line is the title. */
 struct str words_key_alert(struct arena *arena, const struct data_key_added *added);
+struct str words_token_alert(struct arena *arena, const struct data_token_tripped *tripped);
 
 /* ---- say.c ---- */
 /* Fills in the message. False when the call was answered meanwhile: the event is about to arrive. */

@@ -72,8 +72,7 @@ static void describe_withdrawal(struct send_job *s, const struct asked *asked)
 
 static void describe_alert(struct send_job *s, const struct asked *asked)
 {
-    s->message.title = STR("Nod: a recovery code was used");
-    s->message.body = arena_str(&s->arena, asked->alert);
+    s->message.title = str_cut(arena_str(&s->arena, asked->alert), '\n', &s->message.body);
     if (s->message.base.n)
         s->message.url = arena_printf(&s->arena, "%.*s/#/settings", STR_ARG(s->message.base));
 }

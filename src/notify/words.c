@@ -150,10 +150,20 @@ struct str words_key_alert(struct arena *arena, const struct data_key_added *add
     char from[STAMP_BYTES];
     stamp_format(added->from_ms, from);
     return arena_printf(arena,
+                        "Nod: a recovery code was used\n"
                         "The key \"%.*s\" was added for %.*s with a recovery code. It signs from %s on. If that was "
                         "not you, revoke it before: nod key revoke %.*s, or Settings on the page.",
                         STR_ARG(visible(arena, added->name)), STR_ARG(visible(arena, added->person)), from,
                         STR_ARG(added->id));
+}
+
+struct str words_token_alert(struct arena *arena, const struct data_token_tripped *tripped)
+{
+    return arena_printf(arena,
+                        "Nod: an agent tried to act as you\n"
+                        "A process that an agent has started used the token \"%.*s\" for %.*s. It was refused. The "
+                        "agent can read that token: look at what it ran, and make another one.",
+                        STR_ARG(visible(arena, tripped->person)), STR_ARG(visible(arena, tripped->what)));
 }
 
 void words_payload_ids(struct json_out *out, const struct message *message)

@@ -364,7 +364,7 @@ static struct rc open_process(struct process *process, struct err *err)
     TRY(notify_open(&notify, &process->notify, err));
     struct api_options api = {.gate = process->gate, .runtime = process->runtime, .notify = process->notify,
                               .hosts = join_hosts(process), .public_url = notify.public_url,
-                              .authority = read_authority(process->cli),
+                              .authority = read_authority(process->cli), .tripwire = settings->tripwire,
                               .timeout_seconds = settings->approval_timeout_s};
     process->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = process->api, .body_max = api_body_max, .admit = api_admit,

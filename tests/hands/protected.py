@@ -1,8 +1,9 @@
 """Nod's own searches leave out what is protected, also when a person has allowed the search."""
+import json
 import os
 
 from stage import results_in, use
-from world import must
+from world import NOD, must
 
 
 def test_searches_leave_secrets_out(stage):
@@ -22,3 +23,15 @@ def test_searches_leave_secrets_out(stage):
     must("in a plain file" in grep and "hidden TOPSECRET" not in grep and client.token not in grep, grep)
     must("plain.txt" in glob and "id_ed25519" not in glob and "admin.token" not in glob, glob)
     must("protected places were left out" in grep and "protected places were left out" in glob, f"{grep}\n{glob}")
+
+
+def test_a_command_of_a_run_does_not_answer(stage):
+    """Without a box a command can read the admin's token; what it says with it at the socket counts as no person's."""
+    model = stage.model([{"tools": [use(1, "Bash", command=f"{NOD} --data {stage.data} policy add allow 'Bash(true)'; echo status $?")]}, {"text": "done"}])
+    client = stage.serve(model, "--tripwire").admin()
+    run = stage.begin(client)
+    run.answer()
+    must(run.over()["status"] == "completed", run.state())
+    said = results_in(model.requests[-1])[0]["content"]
+    must("status 3" in said and "an agent has started" in said, said)
+    must("Bash(true)" not in json.dumps(client.ok("GET", "/api/policy")), "a rule was made")

@@ -599,6 +599,7 @@ class World:
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("NOD", "XDG_"))}
         self.environment = {**keep, "HOME": home, "NOD_DATA": self.data, "LC_ALL": "C.UTF-8", **NO_LIMITS,
                             "NOD_SANDBOX": "no",  # tests of the box say --sandbox
+                            "NOD_TRIPWIRE": "no",  # here one process plays the agent and the person
                             "NOD_READ_ONLY_COMMANDS": "ask",  # a test that asks about `true` wants to be asked
                             "UBSAN_OPTIONS": "print_stacktrace=1"}
         self.servers, self.commands, self.followers, self.count = [], [], [], 0

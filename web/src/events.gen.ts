@@ -112,7 +112,7 @@ export interface ToolApprovalAlertData {
 /** A message to a person was sent or given up. */
 export interface DeliveryEndedData {
   deliveryId: string; // the message; the same for every attempt
-  toolCallId: string; // the call that it was about; of an alert: the key
+  toolCallId: string; // the call that it was about; of an alert: what it is about
   person: string; // for whom it was
   channel: string; // how it was sent
   purpose: string; // ask, remind, escalate, withdraw, callback or alert
@@ -125,7 +125,7 @@ export interface DeliveryEndedData {
 /** A process is about to send a message; the first claim holds for a lease. */
 export interface DeliveryClaimedData {
   deliveryId: string; // the message
-  toolCallId: string; // the call that it is about; of an alert: the key
+  toolCallId: string; // the call that it is about; of an alert: what it is about
   owner: string; // the process that is about to send it
 }
 
@@ -208,6 +208,14 @@ export interface TokenCreatedData {
 export interface TokenRevokedData {
   change: "revoked";
   id: string; // the token that is worthless from now on
+}
+
+/** An agent's process tried to act as a person. */
+export interface TokenTrippedData {
+  change: "tripped";
+  id: string; // the person's token that a process below an agent used at the Unix socket
+  person: string; // its name
+  what: string; // the request, which was refused
 }
 
 /** A rule of the user's layer. */
@@ -426,7 +434,7 @@ export interface EventData {
   COMPACTION: CompactionData;
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
-  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyUsedData | KeyRevokedData | KeyRecoveryData;
+  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | TokenTrippedData | KeyAddedData | KeyUsedData | KeyRevokedData | KeyRecoveryData;
   RULE_CHANGED: RuleAddedData | RuleBoundData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;

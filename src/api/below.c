@@ -1,0 +1,116 @@
+/* The tripwire at the Unix socket: an answer that comes from a process below an agent is no person's.
+ *
+ * The kernel says which process is at the other end. Those that ask with an agent's token are remembered: a hook or an
+ * MCP server stands for the program that started it, a wrapper for itself. Whoever then decides, or changes anything,
+ * with a person's token and is a descendant of one of those, or of a command that this server runs, is refused.
+ *
+ * It is a tripwire and no boundary: a process of the same user that forks twice has other ancestors, and one that talks
+ * TCP is not looked at. docs/SECURITY.md says what a boundary is. Runs on the loop. */
+#include "api/below.h"
+
+#include "base/log.h"
+#include "event/shapes.h"
+#include "io/clock.h"
+#include "io/process.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ANCESTORS_MAX = 64, SHELLS_MAX = 4, PROCESSES_MAX = 256, ALERT_EVERY_MS = 60000 };
+
+struct below {
+    struct process_id agents[PROCESSES_MAX]; /* the last ones */
+    size_t at;
+    int64_t next_alert_ms;
+};
+
+struct below *below_new(void) { return heap_new(sizeof(struct below)); }
+void below_free(struct below *below) { free(below); }
+
+/* The process that the asker stands for. A hook that a person starts by hand stands for nobody. */
+static bool find_agent(const struct exchange *x, pid_t asker, struct process_id *ret_agent)
+{
+    bool started_by_it = x->route->handle == api_hooks_ask || x->route->handle == api_mcp_message;
+    pid_t parent;
+    if (!process_look(asker, ret_agent, &parent))
+        return false;
+    if (!started_by_it)
+        return true;
+    for (int i = 0; i < SHELLS_MAX && process_shell(parent) == SHELL_LINE; i++) {
+        struct process_id shell;
+        if (!process_look(parent, &shell, &parent))
+            return false;
+    }
+    return !process_adopts(parent) && process_shell(parent) != SHELL_INTERACTIVE &&
+           process_look(parent, ret_agent, &parent);
+}
+
+static bool is_agent(const struct below *below, const struct process_id *process)
+{
+    for (size_t i = 0; i < PROCESSES_MAX; i++)
+        if (below->agents[i].pid == process->pid && below->agents[i].started == process->started)
+            return true;
+    return false;
+}
+
+static void remember(const struct exchange *x, pid_t asker)
+{
+    struct below *below = x->api->below;
+    struct process_id agent = {0};
+    if (find_agent(x, asker, &agent) && !is_agent(below, &agent))
+        below->agents[below->at++ % PROCESSES_MAX] = agent;
+}
+
+/* A process that ends during the walk leaves its children to others: then nothing is known of the ancestors. */
+static bool is_below(const struct below *below, pid_t pid)
+{
+    struct process_id process, first = {0};
+    pid_t at = pid, parent;
+    for (int i = 0; i < ANCESTORS_MAX && at > 1 && process_look(at, &process, &parent); i++, at = parent) {
+        if (i == 0)
+            first = process;
+        if (is_agent(below, &process) || (parent == getpid() && process_is_called(at, "nod-supervisor")))
+            return true;
+    }
+    return first.pid && (!process_look(pid, &process, &parent) || process.started != first.started);
+}
+
+static void alert_kept(struct append *append) { append_free(append); }
+
+/* Tells the person whose token it was; once a minute, so that a loop of it fills no log. */
+static void tell(const struct exchange *x)
+{
+    int64_t now_ms = clock_wall_ms();
+    if (now_ms < x->api->below->next_alert_ms)
+        return;
+    x->api->below->next_alert_ms = now_ms + ALERT_EVERY_MS;
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    (void)append_event(append, (struct event){
+        .kind = EVENT_TOKEN_CHANGED, .at_ms = now_ms, .actor = arena_str(arena, x->token->name),
+        .data = DATA(arena, token_tripped, .id = x->token->id, .person = x->token->name,
+                     .what = arena_printf(arena, "%.*s %.*s", STR_ARG(x->http->method), STR_ARG(x->http->path)))});
+    append->done = alert_kept;
+    gate_keep(x->gate, append);
+}
+
+struct rc below_check(struct exchange *x, struct err *err)
+{
+    uint32_t uid;
+    int pid;
+    bool looks = str_is(x->http->method, "GET") && !http_header(x->http, "upgrade").p;
+    if (!x->api->below || !x->token || !http_peer(x->http, &uid, &pid) || pid <= 0)
+        return RC_OK;
+    if (x->token->role == ROLE_AGENT) {
+        remember(x, pid);
+        return RC_OK;
+    }
+    if (looks || (process_lives(pid) && !is_below(x->api->below, pid)))
+        return RC_OK;
+    log_line(LOG_WARN, "a process below an agent tried to act as a person", LOG_S("token", x->token->name),
+             LOG_I("pid", pid), LOG_S("method", x->http->method), LOG_S("path", x->http->path));
+    tell(x);
+    return err_set(err, ERR_BELOW_AN_AGENT,
+                   "this comes from a process that an agent has started, so it counts as no person's; answer in "
+                   "another terminal or on the page, or set `tripwire = no` at the server");
+}

@@ -1,0 +1,31 @@
+/* Processes of this machine, as /proc shows them: whose child one is. */
+#ifndef IO_PROCESS_H
+#define IO_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process for as long as it lives: its number may be given to another one later. */
+struct process_id {
+    pid_t pid;
+    uint64_t started; /* in ticks since the machine's start */
+};
+
+/* False when there is none, or /proc does not show it to us. */
+bool process_look(pid_t pid, struct process_id *ret_process, pid_t *ret_parent);
+/* Whether there is a process of this number, visible in /proc or not. */
+bool process_lives(pid_t pid);
+/* Whether it takes in orphans of others (systemd, tini, a terminal multiplexer): its children are not its own. */
+bool process_adopts(pid_t pid);
+
+enum process_shell {
+    SHELL_NONE,
+    SHELL_LINE,        /* runs one line: sh -c … */
+    SHELL_INTERACTIVE, /* reads from a person */
+};
+enum process_shell process_shell(pid_t pid);
+/* Whether its first word (argv[0]) is this one. */
+bool process_is_called(pid_t pid, const char *name);
+
+#endif

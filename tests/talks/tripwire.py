@@ -1,0 +1,62 @@
+"""Who is at the Unix socket: a process below an agent does not answer for a person, whatever token it has."""
+import json
+import subprocess
+import sys
+
+from identity import installed, message
+from notify import Receiver, configure
+from world import NOD, PATIENCE, eventually, must
+
+# An agent: it runs its hook, and whatever command it is told to, and says how that ended.
+AGENT = """
+import json, subprocess, sys
+hook = subprocess.Popen(json.loads(sys.argv[1]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+hook.stdin.write(sys.argv[2])
+hook.stdin.close()
+for line in sys.stdin:
+    done = subprocess.run(json.loads(line), capture_output=True, text=True)
+    print(json.dumps([done.returncode, done.stdout + done.stderr]), flush=True)
+print(hook.stdout.read())
+"""
+
+
+def test_an_answer_from_below_an_agent_is_refused(world):
+    hook = Receiver()
+    server = world.server("--tripwire", "--notify", configure(world, {"hook": {"type": "webhook", "url": hook.url}}, [{"to": ["hook"], "after": "9h"}]))
+    admin = server.admin()
+    identity, _ = installed(world, server)
+    command = [NOD, "hook", "claude", "--wait", str(int(PATIENCE)), "--identity", identity]
+    agent = subprocess.Popen([sys.executable, "-c", AGENT, json.dumps(command), message(world, given={"command": "make"})],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=world.environment)
+    try:
+        waiting = eventually(lambda: admin.ok("GET", "/api/approvals/pending")["pendingApprovals"], "its question")
+        call = waiting[0]["toolCallId"]
+
+        def run(*words):
+            agent.stdin.write(json.dumps([NOD, *words]) + "\n")
+            agent.stdin.flush()
+            return json.loads(agent.stdout.readline())
+        status, said = run("pending")
+        must(status == 0 and call[:8] in said, f"it may look: {said}")
+        for words in (("approve", call), ("deny", call), ("policy", "add", "allow", "Bash(make)"), ("token", "create", "--role", "admin", "--name", "x")):
+            status, said = run(*words)
+            must(status == 3 and "an agent has started" in said, f"{words}: {status} {said}")
+        shell = f"import subprocess; subprocess.run(['sh', '-c', {f'{NOD} approve {call}'!r} + '; true'])"
+        agent.stdin.write(json.dumps([sys.executable, "-c", shell]) + "\n")
+        agent.stdin.flush()
+        must("an agent has started" in json.loads(agent.stdout.readline())[1], "nor does a child of a child")
+        must(admin.ok("GET", "/api/approvals/pending")["pendingApprovals"], "nothing was answered")
+        must("below an agent tried" in server.log(), "and the log tells of it")
+        tripped = [e["data"] for e in admin.events() if e["data"].get("change") == "tripped"]
+        must(tripped and tripped[0]["person"] == "admin" and tripped[0]["what"].startswith("POST /api/"), f"an event: {tripped}")
+        said = eventually(lambda: [one for one in hook.bodies() if one["type"] == "security.alert"], "the person is told")
+        must("tried to act as you" in said[0]["data"]["title"], said)
+        world.nod("approve", call)
+        agent.stdin.close()
+        agent.stdin = None
+        must('"allow"' in agent.communicate(timeout=PATIENCE)[0], "a person's answer counts")
+    finally:
+        hook.close()
+        if agent.poll() is None:
+            agent.kill()
+            agent.communicate()
