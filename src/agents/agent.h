@@ -74,6 +74,22 @@ struct agent_place {
     const char *words;                    /* a remark for the person */
 };
 
+/* One run of the agent with our hook, its settings unchanged. */
+struct agent_run {
+    struct str command;           /* of the hook */
+    const char *file, *given;     /* a file that is ours; value of `once.variable` until now, NULL: none */
+    /* Filled in by `once.put`: */
+    const char *words[4];         /* before all others on its command line; NULL: no more */
+    struct str text;              /* content of the file; empty: it is not needed */
+    struct str value;             /* of `once.variable` */
+};
+struct agent_once {
+    struct rc (*put)(struct arena *arena, struct agent_run *run, struct err *err); /* NULL: there is no such way */
+    bool (*unhooks)(struct str word); /* whether a word of its command line could take the hook away again */
+    const char *variable;             /* that is set for it */
+    const char *unset;                /* a variable that would take the hook away; NULL: none */
+};
+
 /* How the agent is made to ask about everything over ACP, and the modes it may be switched to. */
 struct agent_acp {
     const char *const *programs;    /* names of its programs on a command line, without their endings */
@@ -95,6 +111,7 @@ struct agent {
     const char *name, *title;
     struct agent_hooks hooks;
     struct agent_place place;
+    struct agent_once once;
     struct agent_acp acp;   /* programs NULL: the agent has no ACP mode that is known */
     struct agent_mcp mcp;
 };
@@ -116,6 +133,9 @@ void hook_say_before(struct buf *out, const char *decision, struct str words, st
 void hook_say_permission(struct buf *out, const char *behavior, struct str words, struct str input);
 /* {"matcher":"*","hooks":[{…}]}, with more members, as JSON with a comma before it, in the inner object. */
 void agent_put_group(struct json_out *out, const struct agent_entry *entry, const char *more);
+
+/* A text of `place` with the command filled in. ERR_INVALID: the command has line breaks. */
+struct rc agent_put_text(struct buf *out, const char *text, struct str command, struct err *err);
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

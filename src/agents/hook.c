@@ -221,3 +221,26 @@ void agent_put_group(struct json_out *out, const struct agent_entry *entry, cons
     json_close(out, ']');
     json_close(out, '}');
 }
+
+/* ---- files that are ours as a whole ---- */
+
+struct rc agent_put_text(struct buf *buf, const char *text, struct str command, struct err *err)
+{
+    struct json_out out = json_out(buf);
+    if (str_find(command, '\n') != command.n)
+        return err_set(err, ERR_INVALID, "paths with line breaks cannot be written down");
+    for (struct str rest = str_of(text); !str_empty(rest);) {
+        if (str_starts(rest, STR("{command}"))) {
+            buf_put(buf, command);
+            rest = str_sub(rest, strlen("{command}"), rest.n);
+        } else if (str_starts(rest, STR("{json}"))) {
+            out.comma = false;
+            json_put_str(&out, command);
+            rest = str_sub(rest, strlen("{json}"), rest.n);
+        } else {
+            buf_putc(buf, rest.p[0]);
+            rest = str_sub(rest, 1, rest.n);
+        }
+    }
+    return RC_OK;
+}

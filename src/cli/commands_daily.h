@@ -107,9 +107,12 @@
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
-    X(codex, "codex", TALKS | WRAPS, "[ARGUMENT...]", "run Codex with Nod's hook, for this run alone",      \
+    X(once_codex, "codex", TALKS | WRAPS, "[ARGUMENT...]", "run Codex with Nod's hook, for this run alone", \
       "Every ARGUMENT goes to Codex; put Nod's own options before the word codex. Its settings stay as they " \
       "are: the hook, and that it is trusted, are options of this run. What would take the hook away is refused.", ) \
+    X(once_opencode, "opencode", TALKS | WRAPS, "[ARGUMENT...]", "run opencode with Nod's plugin, for this run alone", \
+      "Every ARGUMENT goes to opencode; put Nod's own options before the word opencode. Its settings stay as "  \
+      "they are: the plugin is named in a variable of this run. What would take it away is refused.", )     \
     X(mcp, "mcp", TALKS | SITS, "[install] [CLIENT]", "be an MCP server on standard input and output",              \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
       "pending_calls. install makes an identity for the agents of this folder and prints the entry for "   \

@@ -241,29 +241,6 @@ static struct rc put_settings(struct buf *buf, const struct edit *edit, struct s
 
 /* ---- files that are ours as a whole ---- */
 
-static struct rc put_text(struct buf *buf, const struct edit *edit, struct err *err)
-{
-    struct str command = our_words(edit, person_seconds(edit->agent) - SPARE_S);
-    struct json_out out = json_out(buf);
-    if (str_find(command, '\n') != command.n)
-        return err_set(err, ERR_INVALID, "paths with line breaks cannot be written down");
-    for (struct str rest = str_of(edit->agent->place.text); !str_empty(rest);) {
-        if (str_starts(rest, STR("{command}"))) {
-            buf_put(buf, command);
-            rest = str_sub(rest, strlen("{command}"), rest.n);
-        } else if (str_starts(rest, STR("{json}"))) {
-            out.comma = false;
-            json_put_str(&out, command);
-            rest = str_sub(rest, strlen("{json}"), rest.n);
-        } else {
-            buf_putc(buf, rest.p[0]);
-            rest = str_sub(rest, 1, rest.n);
-        }
-    }
-    return RC_OK;
-}
-
-/* The command of our hook in a file that is ours as a whole; empty: the file is not ours. */
 static struct str command_in(struct str text)
 {
     static const char mark[] = " nod: ";
@@ -566,7 +543,7 @@ struct rc hook_install(struct cli *cli, const struct agent *agent, const struct 
     if (!edit.agent->place.text)
         TRY(put_settings(&new, &edit, old, plain, settings, err));
     else if (!how->remove)
-        TRY(put_text(&new, &edit, err));
+        TRY(agent_put_text(&new, agent->place.text, our_words(&edit, person_seconds(agent) - SPARE_S), err));
     if (new.over)
         return err_set(err, ERR_TOO_LARGE, "%s would become too large", path);
     if (!str_eq(str_trim(old), str_trim(buf_str(&new))))

@@ -53,6 +53,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "the Claude Code that `nod claude` starts")                                                          \
     X(codex, TEXT, "codex", "NOD_CODEX", IN_FLAGS | IN_FILE, WRAPS, "codex", "PROGRAM",                    \
       "the Codex that `nod codex` starts")                                                                 \
+    X(opencode, TEXT, "opencode", "NOD_OPENCODE", IN_FLAGS | IN_FILE, WRAPS, "opencode", "PROGRAM",        \
+      "the opencode that `nod opencode` starts")                                                           \
     X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, WRAPS, "no", NULL,                     \
       "`nod claude`: what is always allowed also becomes a rule in the project's Claude Code settings")    \
     X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \

@@ -99,7 +99,7 @@ void words_settings(struct buf *buf, unsigned width)
         const char *title;
     } groups[] = {{SHARED, "Of most commands:"},
                   {SERVES | KEEPS, "Of the server (nod serve), and of commands that open its store:"},
-                  {SITS | WRAPS, "Of commands that stand beside an agent (nod call, nod claude, nod codex, nod mcp):"}};
+                  {SITS | WRAPS, "Of commands that stand beside an agent (nod call, nod mcp) or start one:"}};
     unsigned told = 0;
     width = usable(width);
     text_wrap(buf,

@@ -357,6 +357,27 @@ def test_codex_for_one_run_without_a_change_in_its_settings(place):
             must("does not take it" in d.nod("codex", *words, "exec", "go").ends(2).err, f"{words} were taken")
 
 
+def test_opencode_for_one_run_without_a_change_in_its_settings(place):
+    """A plugin of the project that changes calls comes before Nod's: what is asked is what runs."""
+    with at(OpencodeDesk, place, "touch made.txt", "touch second.txt", "touch third.txt") as d:
+        place.environment.update({"NOD_OPENCODE": d.program, "OPENCODE_PURE": "1"})
+        d.put("late.js", """export const Late = async () => ({ "tool.execute.before": async (call, given) => {
+            if (given.args.command === "touch third.txt") given.args.command = "touch changed.txt" } })""")
+        d.put("opencode.json", json.dumps({"plugin": ["./late.js"]}))
+        run = d.nod("opencode", "run", "--print-logs", "go")
+        first = d.waiting()[0]
+        must(command_of(first) == "touch made.txt" and not d.has("made.txt"), f"not the call: {first}")
+        d.decide(first, "deny", feedback="not this one, thanks")
+        d.decide(eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0])
+        d.decide(eventually(lambda: [p for p in d.admin.pending() if "changed" in command_of(p)], lambda: f"the third waits: {d.told()}")[0], "deny")
+        run.ends()
+        must(d.has("second.txt") and not d.has("made.txt") and not d.has("third.txt") and not d.has("changed.txt"), f"not as decided: {d.told()}")
+        must("not this one, thanks" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
+        must(not os.path.exists(os.path.join(place.folder, ".config/opencode/plugin")), "the settings were changed")
+        for words in (("--pure", "run", "go"), ("run", "--attach=http://127.0.0.1:1", "go"), ("attach", "http://127.0.0.1:1")):
+            must("does not take it" in d.nod("opencode", *words).ends(2).err, f"{words} were taken")
+
+
 def test_codex_skips_a_hook_that_nobody_trusts(place):
     """What the words at installing, and the docs, warn of."""
     with at(CodexDesk, place, "touch made.txt") as d:

@@ -6,9 +6,8 @@
  * SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the hook is not
  * trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
  */
-#include "agents/codex.h"
-
 #include "agents/agent.h"
+
 #include "base/digest.h"
 
 enum { HOOK_BYTES_MAX = 64 << 10, PERSON_S = 86400 };
@@ -94,8 +93,9 @@ static bool trust(struct arena *arena, struct buf *out, struct str old, const ch
 
 /* ---- hooks on Codex' command line ---- */
 
-struct rc codex_flags(struct arena *arena, struct str command, const char *ret_words[CODEX_FLAGS], struct err *err)
+static struct rc put_flags(struct arena *arena, struct agent_run *run, struct err *err)
 {
+    struct str command = run->command;
     BUF_SCOPE(text, HOOK_BYTES_MAX);
     BUF_SCOPE(quoted, HOOK_BYTES_MAX);
     struct json_out out = json_out(&text), word = json_out(&quoted);
@@ -107,16 +107,16 @@ struct rc codex_flags(struct arena *arena, struct str command, const char *ret_w
         return err_set(err, ERR_TOO_LARGE, "the hook's command is too long");
     TRY(json_parse(arena, arena_str(arena, buf_str(&text)), &group, err));
     struct str hash = hash_of(arena, group, json_get(group, "hooks")->first);
-    ret_words[0] = ret_words[2] = "-c";
-    ret_words[1] = arena_printf(arena, "hooks.PreToolUse=[{matcher=\"*\",hooks=[{type=\"command\",command=%s,"
+    run->words[0] = run->words[2] = "-c";
+    run->words[1] = arena_printf(arena, "hooks.PreToolUse=[{matcher=\"*\",hooks=[{type=\"command\",command=%s,"
                                        "timeout=%d}]}]", buf_c(&quoted), PERSON_S).p;
-    ret_words[3] = arena_printf(arena, "hooks.state={\"/<session-flags>/config.toml:pre_tool_use:0:0\"="
+    run->words[3] = arena_printf(arena, "hooks.state={\"/<session-flags>/config.toml:pre_tool_use:0:0\"="
                                        "{trusted_hash=\"%.*s\"}}", STR_ARG(hash)).p;
     return RC_OK;
 }
 
 /* Options that name hooks, as a feature or as settings; a prompt that speaks of them is none. */
-bool codex_unhooks(struct str word)
+static bool unhooks(struct str word)
 {
     static const char *const starts[] = {"hooks", "features.hooks", "features.codex_hooks", "features={",
                                          "--disable=", "codex_hooks", "--ignore-user-config"};
@@ -140,6 +140,7 @@ const struct agent agent_codex = {
               .trust = trust,
               .words = "Codex skips hooks that it was not told to trust, silently: this one is written down as trusted "
                        "in config.toml (/hooks in Codex shows it). A hook that cannot be started lets the call run."},
+    .once = {.put = put_flags, .unhooks = unhooks},
     .acp = {.programs = WORDS("codex-acp"), .variable = "INITIAL_AGENT_MODE", .value = "read-only",
             .safe_modes = WORDS("read-only"),
             .not_asked = "commands that read: install its hook, too (nod hook install codex)"},

@@ -36,6 +36,52 @@ static const char plugin[] =
     "  },\n"
     "})\n";
 
+/* ---- the plugin for one run ---- */
+
+enum { CONFIG_BYTES_MAX = 1 << 20 };
+
+/* The settings that the variable held, with our plugin as the last one: another cannot change a call after it. */
+static struct rc put_config(struct buf *buf, struct arena *arena, const char *given, struct str ours,
+                            struct err *err)
+{
+    struct json_out out = json_out(buf);
+    const struct json *old = NULL;
+    if (given && given[0] && (rc_bad(json_parse(arena, str_of(given), &old, err)) || old->type != JSON_OBJECT))
+        return err_set(err, ERR_INVALID, "OPENCODE_CONFIG_CONTENT is set, and is no object of JSON");
+    json_open(&out, '{');
+    for (const struct json *m = old ? old->first : NULL; m; m = m->next)
+        if (!str_is(m->key, "plugin")) {
+            json_key_str(&out, m->key);
+            json_put_raw(&out, m->raw);
+        }
+    const struct json *plugins = json_get(old, "plugin");
+    json_key(&out, "plugin");
+    json_open(&out, '[');
+    for (const struct json *one = plugins && plugins->type == JSON_ARRAY ? plugins->first : NULL; one; one = one->next)
+        json_put_raw(&out, one->raw);
+    json_put_str(&out, ours);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    return buf->over ? err_set(err, ERR_TOO_LARGE, "OPENCODE_CONFIG_CONTENT is too long") : RC_OK;
+}
+
+static struct rc put_plugin(struct arena *arena, struct agent_run *run, struct err *err)
+{
+    BUF_SCOPE(text, CONFIG_BYTES_MAX);
+    BUF_SCOPE(config, CONFIG_BYTES_MAX);
+    TRY(agent_put_text(&text, plugin, run->command, err));
+    TRY(put_config(&config, arena, run->given, arena_printf(arena, "file://%s", run->file), err));
+    run->text = arena_str(arena, buf_str(&text));
+    run->value = arena_str(arena, buf_str(&config));
+    return RC_OK;
+}
+
+/* An opencode that is attached to runs its tools in another process, which need not have the plugin. */
+static bool unhooks(struct str word)
+{
+    return str_starts(word, STR("--pure")) || str_starts(word, STR("--attach")) || str_is(word, "attach");
+}
+
 static const struct agent_event events[] = {{"tool.execute.before", HOOK_BEFORE, 1}, {NULL, HOOK_OTHER, 0}};
 
 const struct agent agent_opencode = {
@@ -45,6 +91,7 @@ const struct agent agent_opencode = {
     .place = {.variable = "OPENCODE_CONFIG_DIR", .folder = ".config/opencode", .file = "plugin/nod.js", .text = plugin,
               .words = "opencode started with OPENCODE_PURE or --pure loads no plugins, and runs its tools unasked. "
                        "A conversation that is already open loads it when opencode is started anew."},
+    .once = {.put = put_plugin, .unhooks = unhooks, .variable = "OPENCODE_CONFIG_CONTENT", .unset = "OPENCODE_PURE"},
     .acp = {.programs = WORDS("opencode"), .variable = "OPENCODE_PERMISSION", .value = "{\"*\":\"ask\"}",
             .safe_modes = WORDS("build", "plan"), .not_asked = "nothing that was seen"},
 };
