@@ -58,9 +58,12 @@ void acp_answer_cancelled(struct buf *out, struct str id);
 /* Writes a message for the editor: the tool call failed, with the reason. */
 void acp_tool_failed(struct buf *out, struct str session, struct str tool, struct str words);
 void acp_cancel_turn(struct buf *out, struct str session);
-/* The prompt request with a text added before it; acp_put_meta: a request with "_meta" added. */
+/* The prompt request with a text added before it. */
 void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words);
-void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta);
+/* A request that begins a session, with our "_meta" (NULL: as it is) and with `self`, the proxy, in front of its MCP
+ * servers; `identity` is the proxy's. A server that cannot be put behind it is left out, and counted. */
+unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_message *request, const char *meta,
+                         const char *self, const char *identity);
 
 /* ---- the client's side, without an editor ---- */
 void acp_initialize(struct buf *out);

@@ -1,6 +1,7 @@
 /* Requests of ACP that are acts themselves, and the messages that a relay makes. */
 #include "agents/acp.h"
 
+#include "agents/mcp_front.h"
 #include "agents/rpc.h"
 #include "base/limits.h"
 
@@ -255,8 +256,21 @@ void acp_cancel_turn(struct buf *buf, struct str session)
     rpc_close(&out);
 }
 
-/* The members of a request with one of its params written by us. */
-static void put_changed(struct buf *buf, const struct acp_message *request, const char *key, struct str value)
+/* A member of the params that is written by us. */
+struct ours {
+    const char *key;
+    struct str value; /* JSON; empty: it stays as it is */
+};
+
+static bool is_among(const struct ours *ours, size_t count, struct str key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(key, ours[i].key) && !str_empty(ours[i].value))
+            return true;
+    return false;
+}
+
+static void put_changed(struct buf *buf, const struct acp_message *request, const struct ours *ours, size_t count)
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
@@ -268,12 +282,13 @@ static void put_changed(struct buf *buf, const struct acp_message *request, cons
         }
         json_open(&out, '{');
         for (const struct json *p = m->first; p; p = p->next) {
-            if (str_is(p->key, key))
+            if (is_among(ours, count, p->key))
                 continue;
             json_key_str(&out, p->key);
             json_put_raw(&out, p->raw);
         }
-        json_member_raw(&out, key, value);
+        for (size_t i = 0; i < count; i++)
+            json_member_raw(&out, ours[i].key, ours[i].value);
         json_close(&out, '}');
     }
     json_close(&out, '}');
@@ -290,13 +305,66 @@ void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct st
     for (const struct json *block = given ? given->first : NULL; block; block = block->next)
         json_put_raw(&list, block->raw);
     json_close(&list, ']');
-    put_changed(out, prompt, "prompt", buf_str(&blocks));
+    put_changed(out, prompt, &(struct ours){"prompt", buf_str(&blocks)}, 1);
 }
 
-/* The editor's own "_meta" is ignored: it could undo our setting. */
-void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta)
+/* ---- MCP servers ---- */
+
+static void put_variable(struct json_out *out, struct str name, struct str value)
 {
-    put_changed(out, request, "_meta", meta);
+    json_open(out, '{');
+    json_member(out, "name", name);
+    json_key(out, "value");
+    json_put_str(out, value);
+    json_close(out, '}');
+}
+
+static void put_server(struct json_out *out, struct arena *arena, const struct json *server,
+                       const struct mcp_front *front, const char *self)
+{
+    const struct json *env = json_get(server, "env");
+    struct str name, value;
+    json_open(out, '{');
+    json_member(out, "name", front->name);
+    json_member(out, "command", str_of(self));
+    json_key(out, "args");
+    mcp_front_args(out, arena, front);
+    json_key(out, "env");
+    json_open(out, '[');
+    for (const struct json *one = env && env->type == JSON_ARRAY ? env->first : NULL; one; one = one->next)
+        json_put_raw(out, one->raw);
+    for (unsigned i = 0; mcp_front_variable(arena, front, i, &name, &value); i++)
+        put_variable(out, name, value);
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+/* The editor's own "_meta" is ignored where we have one: it could undo our setting. */
+unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_message *request, const char *meta,
+                         const char *self, const char *identity)
+{
+    BUF_SCOPE(list, ACT_BYTES_MAX);
+    struct json_out servers = json_out(&list);
+    const struct json *given = json_get(request->params, "mcpServers");
+    unsigned left_out = 0;
+    json_open(&servers, '[');
+    for (const struct json *one = given && given->type == JSON_ARRAY ? given->first : NULL; one; one = one->next) {
+        struct mcp_front front;
+        bool read = mcp_front_read(one, &front);
+        front.name = json_text(one, "name");
+        front.identity = identity;
+        if (read)
+            put_server(&servers, arena, one, &front, self);
+        else
+            left_out++;
+    }
+    json_close(&servers, ']');
+    const struct ours ours[] = {{"_meta", str_of(meta)}, {"mcpServers", given ? buf_str(&list) : STR_NONE}};
+    if (list.over)
+        out->over = true;
+    else
+        put_changed(out, request, ours, 2);
+    return left_out;
 }
 
 /* ---- the client's side ---- */

@@ -116,7 +116,7 @@
     X(mcp, "mcp", TALKS | SITS, "[install] [CLIENT]", "be an MCP server on standard input and output",              \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
       "pending_calls. install makes an identity for the agents of this folder and prints the entry for "   \
-      "an MCP client. install CLIENT puts nod mcp proxy in front of every program in that client's settings: " \
+      "an MCP client. install CLIENT puts nod mcp proxy in front of every server in that client's settings: " \
       "claude-desktop, claude, claude-project, codex, cursor, vscode, copilot, gemini, qwen, zed. The server itself " \
       "speaks the same over HTTP at /api/mcp.",                                                            \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; install makes it") \

@@ -1,4 +1,5 @@
-/* nod mcp install CLIENT: every program that an MCP client's settings name as a server gets the proxy in front of it.
+/* nod mcp install CLIENT: every server that an MCP client's settings name gets the proxy in front of it: programs, and
+ * addresses on the web, which become the program `nod mcp proxy --url`.
  *
  * Only the bytes of such entries change; comments and everything else stay. What an entry was is kept in the data
  * folder, so that --remove puts back the same bytes, as long as the entry is still the one that was written.
@@ -6,6 +7,7 @@
 #include "cli/mcp_install.h"
 
 #include "agents/agent.h"
+#include "agents/mcp_front.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "cli/identity.h"
@@ -118,7 +120,7 @@ static struct rc read_settings(struct install_work *work, struct err *err)
 /* ---- putting the proxy in front ---- */
 
 /* The old bytes with another program and other arguments. */
-static struct str wrapped(struct install_work *work, const struct json *entry, struct str name)
+static struct str wrapped(struct install_work *work, const struct json *entry, const struct mcp_front *front)
 {
     struct arena *arena = &work->cli->arena;
     const struct json *command = json_get(entry, "command"), *args = json_get(entry, "args");
@@ -127,16 +129,7 @@ static struct str wrapped(struct install_work *work, const struct json *entry, s
     struct json_out out = json_out(&list), word = json_out(&buf);
     size_t base = (size_t)(entry->raw.p - work->plain.p), from = (size_t)(command->raw.p - work->plain.p);
     size_t after = from + command->raw.n, end = base + entry->raw.n;
-    const char *const ours[] = {"mcp", "proxy", "--identity", work->identity, "--name"};
-    json_open(&out, '[');
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        json_put_str(&out, str_of(ours[i]));
-    json_put_str(&out, name);
-    json_put_str(&out, STR("--"));
-    json_put_str(&out, command->text);
-    for (const struct json *arg = args ? args->first : NULL; arg; arg = arg->next)
-        json_put_raw(&out, arg->raw);
-    json_close(&out, ']');
+    mcp_front_args(&out, arena, front);
     size_t args_from = args ? (size_t)(args->raw.p - work->plain.p) : after;
     size_t args_to = args ? args_from + args->raw.n : after;
     bool first = args && args_from < from;
@@ -156,17 +149,41 @@ static struct str wrapped(struct install_work *work, const struct json *entry, s
     return buf.over || list.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
-/* The names that rules can hold: letters, digits, - and ., and single _ inside. */
-static struct str rule_name(struct arena *arena, struct str name)
+/* The proxy as a program, in place of an address. Members that are not about the address stay. */
+static struct str replaced(struct install_work *work, const struct json *entry, const struct mcp_front *front)
 {
-    char *out = arena_bytes(arena, name.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < name.n && n < 64; i++) {
-        char c = name.p[i];
-        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-        out[n++] = good ? c : '-';
+    static const char *const gone[] = {"url", "httpUrl", "type", "headers", "env", "command", "args", NULL};
+    struct arena *arena = &work->cli->arena;
+    BUF_SCOPE(buf, SETTINGS_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    const struct json *env = json_get(entry, "env");
+    struct str name, value;
+    json_open(&out, '{');
+    json_member(&out, "command", str_of(work->self));
+    json_key(&out, "args");
+    mcp_front_args(&out, arena, front);
+    json_key(&out, "env");
+    json_open(&out, '{');
+    for (const struct json *one = env && env->type == JSON_OBJECT ? env->first : NULL; one; one = one->next) {
+        json_key_str(&out, one->key);
+        json_put_raw(&out, one->raw);
     }
-    return n ? (struct str){out, n} : STR("server");
+    for (unsigned i = 0; mcp_front_variable(arena, front, i, &name, &value); i++) {
+        json_key_str(&out, name);
+        json_put_str(&out, value);
+    }
+    json_close(&out, '}');
+    for (const struct json *one = entry->first; one; one = one->next) {
+        size_t i = 0;
+        while (gone[i] && !str_is(one->key, gone[i]))
+            i++;
+        if (gone[i])
+            continue;
+        json_key_str(&out, one->key);
+        json_put_raw(&out, one->raw);
+    }
+    json_close(&out, '}');
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
 static bool is_proxied(const struct json *entry)
@@ -181,23 +198,40 @@ static bool is_ours(const struct install_work *work, const struct json *entry)
     return str_is(json_text(entry, "command"), work->self) || is_proxied(entry);
 }
 
+/* Why the proxy cannot be put in front of it; NULL: it can. */
+static const char *left_alone(const struct install_work *work, const struct json *entry, struct mcp_front *ret_front)
+{
+    if (!mcp_front_read(entry, ret_front))
+        return "which is neither a program nor an address";
+    if (work->toml && !str_empty(ret_front->url))
+        return "an address: write it by hand, as nod mcp proxy --url";
+    return json_get(entry, "oauth") ? "which logs in with OAuth, and the proxy does not" : NULL;
+}
+
 static struct rc wrap_all(struct install_work *work, struct err *err)
 {
     const struct json *servers = work->servers;
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
+        struct mcp_front front;
         if (is_ours(work, entry))
             continue;
-        if (str_empty(json_text(entry, "command"))) {
-            cli_note("left alone: %.*s, which is no program", STR_ARG(entry->key));
+        const char *why = left_alone(work, entry, &front);
+        if (why) {
+            cli_note("left alone: %.*s, %s", STR_ARG(entry->key), why);
             continue;
         }
         if (work->count == ENTRIES_MAX)
             return err_set(err, ERR_TOO_MANY, "there are more than %d servers", ENTRIES_MAX);
         size_t base = (size_t)(entry->raw.p - work->plain.p);
         struct change change = {.name = entry->key, .old = str_sub(work->text, base, base + entry->raw.n)};
-        change.new = wrapped(work, entry, rule_name(&work->cli->arena, entry->key));
+        front.name = entry->key;
+        front.identity = work->identity;
+        change.new = str_empty(front.url) ? wrapped(work, entry, &front) : replaced(work, entry, &front);
         if (str_empty(change.new))
             return err_set(err, ERR_TOO_LARGE, "%s would become too large", work->path);
+        if (!str_empty(front.url) && !front.headers)
+            cli_note("%.*s is on the web: if it logs in with OAuth, which the proxy does not, take it back with "
+                     "--remove", STR_ARG(entry->key));
         work->changes[work->count++] = change;
     }
     return RC_OK;
@@ -349,11 +383,12 @@ bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *r
     if (!client.mcp.file || rc_bad(find_settings(&work, NULL, NULL)) || rc_bad(read_settings(&work, NULL)))
         return true;
     for (const struct json *entry = work.servers->first; entry; entry = entry->next) {
+        struct mcp_front front;
         if (is_proxied(entry)) {
             ret_look->proxied++;
             struct str trouble = trouble_of(&work, entry);
             ret_look->trouble = str_empty(ret_look->trouble) ? trouble : ret_look->trouble;
-        } else if (!str_empty(json_text(entry, "command"))) {
+        } else if (!left_alone(&work, entry, &front)) {
             ret_look->around = arena_printf(&cli->arena, "%.*s%s%.*s", STR_ARG(ret_look->around),
                                             ret_look->around.n ? ", " : "", STR_ARG(entry->key));
         }

@@ -8,6 +8,7 @@ import threading
 from desk import HERE, ClaudeDesk, Desk, installed
 from other_models import Chat, Generate
 from others import GEMINI, CodexDesk, CopilotDesk, node
+from proxied import server as reference_server
 from world import NOD, eventually, must
 
 SDK, OPENCODE, QWEN = "2.4.0", "1.18.33", "0.15.10"
@@ -210,6 +211,30 @@ def test_claude_asks_about_reading_and_harmless_commands(place):
         editor.sees("end")
         seen = [e["data"]["name"] for e in d.events(types="TOOL_CALL")]
         must(seen == ["Read", "Bash"], f"not all of it came to Nod: {seen}")
+        editor.close()
+
+
+def test_claude_servers_of_the_editor_go_through_the_proxy(place):
+    """Claude asks about the tool, and so does the proxy, whatever Claude's settings allow."""
+    with at("claude", place) as d:
+        made = os.path.join(d.project, "made.txt")
+        d.model.script += [[("mcp__files__write_file", {"path": made, "content": "hello"})]]
+        place.environment["EDITOR_SERVERS"] = json.dumps([{"name": "files", "command": node(), "args": [reference_server("filesystem"), d.project], "env": []}])
+        d.settings({"permissions": {"allow": ["mcp__files"]}})
+        editor = Editor(d, relay(d, "claude"))
+        editor.sees("session")
+        editor.send(prompt="go")
+        seen = []
+        for _ in range(3):  # Claude's question, if it has one; the proxy's; the definition is agreed to with the first call
+            call = next_call(d, seen)
+            seen.append(call["toolCallId"])
+            must(call["toolCall"]["name"] == "mcp__files__write_file" and not d.has("made.txt"), f"{call}")
+            proxied = "files in" in d.admin.ok("GET", f"/api/sessions/{call['sessionId']}")["title"]
+            d.decide(call, "deny" if proxied else "allow_once", feedback="not through here")
+            if proxied:
+                break
+        editor.sees("end")
+        must(proxied and not d.has("made.txt") and "not through here" in d.model.said(), f"{d.told()}")
         editor.close()
 
 

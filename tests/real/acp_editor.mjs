@@ -24,7 +24,7 @@ const fs = files === "files";
 const begun = await peer.request("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: fs, writeTextFile: fs }, terminal: false },
   clientInfo: { name: "editor", version: "1" } });
 say("agent", { info: begun.agentInfo ?? null });
-const session = await peer.request("session/new", { cwd: process.cwd(), mcpServers: [] });
+const session = await peer.request("session/new", { cwd: process.cwd(), mcpServers: JSON.parse(process.env.EDITOR_SERVERS ?? "[]") });
 say("session", { id: session.sessionId, modes: session.modes ?? null });
 for await (const line of createInterface({ input: process.stdin })) {
   const given = JSON.parse(line);

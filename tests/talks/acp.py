@@ -229,6 +229,24 @@ def test_a_mode_that_was_left_is_asked_about_again(world):
     r.close()
 
 
+def test_the_proxy_stands_in_front_of_servers_of_the_editor(world):
+    world.server()
+    r = Relayed(world, begin=False)
+    servers = [{"name": "my files", "command": "/bin/files", "args": ["-x", "it's"], "env": [{"name": "A", "value": "b"}]},
+               {"type": "http", "name": "web", "url": "http://127.0.0.1:1/mcp", "headers": [{"name": "Authorization", "value": "s3cret"}]},
+               {"type": "acp", "name": "other", "id": "x"}, {"name": "odd", "command": "x", "args": "y"}]
+    r.answer(r.send("session/new", {"cwd": r.project, "mcpServers": servers, "more": {"a": 1.50}}))
+    r.answer(r.send("session/load", {"sessionId": "s1", "cwd": r.project, "mcpServers": servers[:1]}))
+    new, load = [m["params"] for m in heard(r.folder) if m.get("method") in ("session/new", "session/load")]
+    files, web = new["mcpServers"]
+    must(files["name"] == "my files" and files["command"] == NOD and files["env"] == servers[0]["env"] and files == load["mcpServers"][0], f"{new} {load}")
+    must(files["args"][:2] == ["mcp", "proxy"] and files["args"][4:] == ["--name", "my-files", "--", "/bin/files", "-x", "it's"], f"{files}")
+    must(web["args"][4:] == ["--name", "web", "--url", "http://127.0.0.1:1/mcp", "--header-env", "Authorization=MCP_HEADER_0"], f"{web}")
+    must(web["env"] == [{"name": "MCP_HEADER_0", "value": "s3cret"}] and new["more"] == {"a": 1.5}, f"{new}")
+    must(os.path.isabs(files["args"][3]) and os.path.exists(files["args"][3]), "the proxy's identity")
+    must("2 MCP servers" in r.close()[1], "nobody is told what is left out")
+
+
 def test_requests_that_nobody_knows_do_not_reach_the_editor(world):
     world.server()
     r = Relayed(world)

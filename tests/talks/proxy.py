@@ -26,7 +26,8 @@ class Proxied:
             os.makedirs(folder, exist_ok=True)
         offer(self.folder, *(tools or [tool("echo", annotations={"readOnlyHint": True}), tool("slow"), tool("change")]))
         self.web = web and Web(self.folder, **web)
-        self.start(name, begin, program)
+        if begin is not None:
+            self.start(name, begin, program)
 
     def identity(self):
         run = subprocess.run([NOD, "mcp", "install"], cwd=self.project, env=self.world.environment, text=True, stdout=subprocess.PIPE,
@@ -34,12 +35,14 @@ class Proxied:
         return json.loads(run.stdout)["args"][2]
 
     def start(self, name="fs", begin=True, program=None):
-        identity = self.identity()
-        self.errors = open(os.path.join(self.folder, "errors"), "ab")
         behind = ["--url", self.web.url, "--header-env", "Authorization=MCP_TOKEN"] if self.web else \
             ["--", *(program or [sys.executable, SCRIPTED, self.folder])]
-        self.process = subprocess.Popen([NOD, "mcp", "proxy", "--identity", identity, "--name", name, *behind], cwd=self.project,
-                                        env=self.world.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.start_entry({"command": NOD, "args": ["mcp", "proxy", "--identity", self.identity(), "--name", name, *behind]}, begin)
+
+    def start_entry(self, entry, begin=True):
+        """As a client does with an entry of its settings."""
+        self.errors = open(os.path.join(self.folder, "errors"), "ab")
+        self.process = subprocess.Popen([entry["command"], *entry["args"]], cwd=self.project, env={**self.world.environment, **entry.get("env", {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         self.lines, self.number = [], 0
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
         self.reader.start()
@@ -317,7 +320,7 @@ SETTINGS = """{
   "mcpServers": {
     "files": { "args": ["x.mjs", "/tmp/it's"], "command": "node", "env": {"A": "b"} },
     "bare": {"command": "serve"},
-    "web": {"url": "https://example.org/mcp"}, /* stays */
+    "web": {"url": "https://example.org/mcp", "oauth": {}}, /* stays */
   },
 }
 """
@@ -343,6 +346,32 @@ def test_install_puts_the_proxy_in_front_and_remove_gives_the_bytes_back(world):
     with open(path, encoding="utf-8") as file:
         must(file.read() == SETTINGS, "not as before")
     must("MCP clients are" in world.nod("mcp", "install", "nobody", exits=2).stderr, "an unknown client")
+
+
+def test_an_address_in_the_settings_becomes_a_program_that_asks(world):
+    admin = world.server().admin()
+    p = Proxied(world, web={"token": "s3cret"}, begin=None)
+    path = os.path.join(world.folder, "mcp.json")
+    entries = {"web one": {"type": "http", "url": p.web.url, "headers": {"Authorization": "Bearer s3cret"}, "timeout": 5, "env": {"A": "b"}},
+               "bare": {"httpUrl": p.web.url}, "both": {"url": p.web.url, "command": "x"}, "odd": {"url": p.web.url, "headers": {"A=B": "x"}}}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"mcpServers": entries}, file)
+    said = world.nod("mcp", "install", "cursor", "--settings", path, "--yes").stderr
+    must("bare is on the web" in said and "left alone: both" in said and "left alone: odd" in said, said)
+    with open(path, encoding="utf-8") as file:
+        web = json.load(file)["mcpServers"]["web one"]
+    must(web["env"] == {"A": "b", "MCP_HEADER_0": "Bearer s3cret"} and web["timeout"] == 5 and set(web) == {"command", "args", "env", "timeout"}, f"{web}")
+    must("s3cret" not in json.dumps(web["args"]), "the secret is in the list of processes")
+    p.start_entry(web)
+    number = p.call("echo", {"text": "hello"})
+    call = waiting(admin, "mcp__web-one__echo")
+    must(not p.calls(), "the server heard of the call before anyone answered")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: hello", "not the server's answer")
+    p.close()
+    world.nod("mcp", "install", "cursor", "--settings", path, "--remove", "--yes")
+    with open(path, encoding="utf-8") as file:
+        must(json.load(file) == {"mcpServers": entries}, "not as before")
 
 
 TOML = """model = "x" # of this person

@@ -2,9 +2,9 @@
  *
  * A message that passes passes as its bytes. Held at the gate are, from the agent: session/request_permission,
  * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone), and a session that begins in a mode in
- * which the agent asks less; from the editor: switches to such a mode. Rewritten are session/new, where that is how an
- * agent is told to ask, and the prompt that follows a denial: its words come first. What is no message is dropped,
- * named and counted.
+ * which the agent asks less; from the editor: switches to such a mode. Rewritten are session/new and its like (nod mcp
+ * proxy goes in front of MCP servers, and some agents are so told to ask), and the prompt that follows a denial: its
+ * words come first. What is no message is dropped, named and counted.
  */
 #include "cli/relay/acp.h"
 
@@ -128,6 +128,7 @@ static void pass_prompt(struct acp *acp, const struct acp_message *m)
 
 static void pass_session(struct acp *acp, const struct acp_message *m)
 {
+    ARENA_SCOPE(arena);
     BUF_SCOPE(line, ACP_LINE_BYTES * 2);
     expect(acp, m, OPEN_SESSION);
     if (!str_empty(m->session)) {
@@ -137,12 +138,14 @@ static void pass_session(struct acp *acp, const struct acp_message *m)
             session->replays = true;
         unlock(acp);
     }
-    if (acp->agent->acp.session_meta)
-        acp_put_meta(&line, m, str_of(acp->agent->acp.session_meta));
-    if (line.n && !line.over)
+    unsigned left_out = acp_put_session(&line, &arena, m, acp->agent->acp.session_meta, acp->self, acp->identity);
+    if (left_out)
+        cli_note("nod acp: %u MCP servers of the editor are left out: they are neither programs nor addresses",
+                 left_out);
+    if (!line.over)
         (void)relay_pipe_send(&acp->child.in, &line);
     else
-        (void)relay_pipe_put(&acp->child.in, m->json->raw);
+        drop(acp, "the editor", "a session with too many MCP servers");
 }
 
 static bool begins_session(struct str method)

@@ -62,6 +62,7 @@ struct acp {
     struct cli *cli;
     const struct agent *agent;
     struct str name, cwd;    /* name: "acp:gemini" */
+    const char *self, *identity; /* paths of this program and of its identity */
     struct relay_child child;
     struct relay_record record;
     struct relay_pipe editor; /* our standard output; closed: there is no editor */

@@ -57,11 +57,16 @@ static struct rc become_agent(struct acp *acp, struct err *err)
     struct identity_want want = {.kind = arena_printf(&cli->arena, "acp-%s", acp->agent->name), .about = acp->cwd,
                                  .folder = acp->cwd};
     want.name = arena_printf(&cli->arena, "%s in %.*s", acp->agent->name, STR_ARG(local_title(acp->cwd)));
-    if (path)
-        return identity_use(cli, path, err);
-    TRY(remote_get(cli, STR("/api/me"), &reply, err));
-    TRY(identity_have(cli, &want, &path, err));
-    return identity_use(cli, path, err);
+    TRY(local_self(cli, &acp->self, err));
+    if (!path) {
+        TRY(remote_get(cli, STR("/api/me"), &reply, err));
+        TRY(identity_have(cli, &want, &path, err));
+    }
+    TRY(identity_use(cli, path, err));
+    char *real = realpath(path, NULL);
+    acp->identity = real ? arena_c(&cli->arena, str_of(real)) : path;
+    free(real);
+    return RC_OK;
 }
 
 static struct rc describe(struct acp *acp, struct err *err)
