@@ -258,12 +258,18 @@ static void session_found(struct op *op)
     }
 }
 
+void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op))
+{
+    struct session_look *look = arena_new(x->arena, struct session_look);
+    *look = (struct session_look){.op = gate_op(NULL, found, x), .id = id};
+    gate_session(x->gate, look);
+}
+
 void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session))
 {
     x->with_session = then;
-    x->look = (struct session_look){.op = gate_op(NULL, session_found, x), .id = id};
-    gate_session(x->gate, &x->look);
+    exchange_look(x, id, session_found);
 }
 
 struct thread_search {
@@ -293,8 +299,7 @@ void exchange_with_thread(struct exchange *x, struct str thread,
     struct thread_search *search = arena_new(x->arena, struct thread_search);
     *search = (struct thread_search){thread, then};
     x->state = search;
-    x->look = (struct session_look){.op = gate_op(NULL, thread_found, x), .id = session_of_thread(thread)};
-    gate_session(x->gate, &x->look);
+    exchange_look(x, session_of_thread(thread), thread_found);
 }
 
 struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err)

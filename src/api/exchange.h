@@ -106,7 +106,6 @@ struct exchange {
     bool by_page;                 /* identified by cookie and key, not by a bearer token */
     struct str params[PARAMS_MAX];
     const struct json *body;      /* an object, or NULL */
-    struct session_look look;
     void (*with_session)(struct exchange *x, const struct session *session);
     struct str session;           /* the session found by exchange_with_session */
     void (*ended)(struct op *op); /* callback given to exchange_op */
@@ -157,8 +156,9 @@ void exchange_decided(struct exchange *x, const struct decide *decide);
 /* 200 with the time it took here in a Server-Timing header. */
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
 
-/* Finds the session (or the one of the thread) and goes on with it; answers 404 when there is none that
- * this token may see. */
+/* Looks for a session; `found` gets a struct session_look. */
+void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op));
+/* Finds the session (or the thread's) and goes on with it; answers 404 when there is none that this token may see. */
 void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session));
 void exchange_with_thread(struct exchange *x, struct str thread,

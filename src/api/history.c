@@ -43,6 +43,5 @@ static void session_looked(struct op *op)
 
 void api_calls_history(struct exchange *x)
 {
-    x->look = (struct session_look){.op = gate_op(NULL, session_looked, x), .id = x->params[0]};
-    gate_session(x->gate, &x->look);
+    exchange_look(x, x->params[0], session_looked);
 }

@@ -28,16 +28,15 @@ static void asked(struct op *op)
     answer_call(x, &ask->call);
 }
 
-enum { INPUT_KEPT_BYTES = 4 << 10 }; /* largest input kept while the call waits; a larger one is read again */
-
-/* While it waits for a person the body and what was made of it are not needed. */
+/* While it waits for a person the body and what was made of it are not needed. An input that the gate does not keep in
+ * memory either is read again. */
 static void let_go(struct ask *ask)
 {
     struct exchange *x = ask->op.owner;
-    struct str input = ask->call.input;
-    if (input.n > INPUT_KEPT_BYTES)
+    if (!ask->reread && !gate_lend_input(ask)) {
         ask->reread = true;
-    ask->call.input = ask->reread ? STR_NONE : arena_str(x->arena, input);
+        ask->call.input = STR_NONE;
+    }
     ask->input = NULL;
     x->body = NULL;
     http_shed(x->http);

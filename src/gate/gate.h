@@ -106,10 +106,10 @@ struct ask {
     struct rule_use *uses; /* rules with limited uses on which the verdict rests */
     unsigned use_count;
     struct str shown;    /* the verdict on each part of the command, stored with the request */
-    struct err refused;  /* why a new call is refused; ignored when the call exists already */
+    const struct err *refused; /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;
     struct due_place wait; /* when the wait ends, by the steady clock, us */
-    bool registered, parked, answered;
+    bool registered, parked, answered, lent; /* lent: the open call has the input */
     bool hung_up;        /* the client disconnected before the wait began */
     bool released;       /* ended because the process stops, not because wait_ms passed */
 };

@@ -6,6 +6,11 @@
 #include "store/store.h"
 
 struct gate;
+struct ask;
+
+/* Called by `waits` of an ask: its call.input, which the open call has in memory too, is empty until the wait is over.
+ * False: the gate does not have it, and nothing is changed. */
+bool gate_lend_input(struct ask *ask);
 
 /* A call that waits, as people see it: call, reason, preview, deadline, digest. Not `whole`: an input or preview over
  * LIMIT_SHOWN_BYTES is left out, with its size and "cut". */

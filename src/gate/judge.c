@@ -81,6 +81,16 @@ static struct str write_shown(struct arena *arena, const struct verdict *verdict
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+static void refuse_over_quota(struct gate *gate, struct ask *ask, uint64_t bytes)
+{
+    struct err err;
+    if (rc_ok(quota_check(gate, ask->actor, ask->session, bytes, &err)))
+        return;
+    struct err *refused = arena_new(ask->op.arena, struct err);
+    *refused = err;
+    ask->refused = refused;
+}
+
 void judge_ask(struct op *op, struct arena *scratch)
 {
     struct ask *ask = (struct ask *)op;
@@ -110,7 +120,7 @@ void judge_ask(struct op *op, struct arena *scratch)
         ask->shown = write_shown(scratch, verdict); /* until it is kept, as the verdict */
     uint64_t bytes = ask->input->raw.n + ask->preview.n;
     if (asks && session_thread_find(op->session, ask->thread) && !open_find(gate, ask->session, ask->id))
-        (void)rc_ok(quota_check(gate, ask->actor, ask->session, bytes, &ask->refused));
+        refuse_over_quota(gate, ask, bytes);
 }
 
 /* The user's rules are reserved until the append is back, so that two calls on their way cannot share the last use; a

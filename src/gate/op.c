@@ -172,6 +172,17 @@ bool gate_forget(struct ask *ask)
     return true;
 }
 
+bool gate_lend_input(struct ask *ask)
+{
+    const struct open *open = core_open(&ask->op.gate->core, ask->session, ask->id);
+    CHECK(ask->parked && ask->registered);
+    if (!open || str_empty(open->call_data))
+        return false;
+    ask->lent = true;
+    ask->call.input = STR_NONE;
+    return true;
+}
+
 bool gate_awaited(const struct ask *ask)
 {
     CHECK(!ask->registered);

@@ -178,6 +178,7 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     else
         remember(gate, open, event);
     core_due_remove(&gate->core, open);
+    waits_return_input(&gate->core, open);
     open_free(gate, open);
 }
 

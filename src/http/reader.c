@@ -33,10 +33,11 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* The head of most requests, and what is made of them, in one block: a call that waits for a person keeps it. */
+/* The head of most requests, and what is made of them, in one block: a call that waits for a person keeps it and
+ * nothing else of the request. */
 static void make_room(struct arena *arena)
 {
-    enum { REQUEST_BYTES = 4500 };
+    enum { REQUEST_BYTES = 2500 };
     arena->at = arena_bytes(arena, REQUEST_BYTES);
 }
 

@@ -102,3 +102,24 @@ def test_the_rule_is_gone_when_the_answer_comes(world):
         admin.decided(made["id"], "w1", "allow_once")
         answer = agent.result(PATIENCE)
     must(answer["status"] == "allowed" and answer["rule"] == "Bash(make:*)", answer)
+
+
+def test_every_end_of_a_wait_has_the_input(world):
+    """A request that waits keeps no copy of the input: however the wait ends, the answer has it, whatever its size."""
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    sizes = {"small": 10, "middle": 3000, "large": 60000}
+    ends = {"allow_once": "allowed", "deny": "denied", "abort": "aborted"}
+    calls = {f"{size}-{end}": {"command": "make", "description": "é\"\\" * (sizes[size] // 4)} for size in sizes for end in ends}
+    over = admin.call(made["threadId"], "Bash", {"command": "make", "description": "x"}, wait=1, id="over")
+    must(over["status"] == "awaiting" and over["input"] == {"command": "make", "description": "x"}, over)
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+        agents = {call: pool.submit(server.admin().call, made["threadId"], "Bash", given, wait=60, id=call)
+                  for call, given in calls.items()}
+        eventually(lambda: waiting(admin) == len(calls), "all wait")
+        for call in calls:
+            admin.decided(made["id"], call, call.split("-")[1])
+        for call, given in calls.items():
+            answer = agents[call].result(PATIENCE)
+            must(answer["status"] == ends[call.split("-")[1]] and answer["input"] == given, f"{call}: {str(answer)[:300]}")

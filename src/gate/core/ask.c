@@ -196,8 +196,8 @@ static void check_known(struct ask *ask, const struct read *read, const struct c
         return;
     if (!known && read->archived_count)
         gate_say_archived(err, &read->archived[0]);
-    else if (!known && ask->refused.code != ERR_OK)
-        *err = ask->refused;
+    else if (!known && ask->refused)
+        *err = *ask->refused;
     else if (!known)
         (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
     else if (ask->input && !is_same_call(ask, known))
@@ -233,6 +233,16 @@ static bool is_status_found(struct ask *ask)
 
 /* ---- the end, or waiting ---- */
 
+/* The wait ends while the call is open; when it is not, its answer was told by another way, and the call is read. */
+static void take_input_back(struct core *core, struct ask *ask)
+{
+    const struct open *open = core_open(core, ask->session, ask->id);
+    if (open)
+        waits_return_input(core, open);
+    ask->reread = ask->reread || ask->lent;
+    ask->lent = false;
+}
+
 static void settle(struct core *core, struct ask *ask, struct now now, struct out *out)
 {
     struct op *op = &ask->op;
@@ -247,6 +257,8 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
     }
     if (op->phase == ASK_WAITS && !ask->answered && ask->brief)
         ask->reread = false;
+    if (ask->lent)
+        take_input_back(core, ask);
     waits_leave(core, ask, ask->hung_up, now);
     if (ask->reread && op->err.code == ERR_OK) {
         ask->reread = false;
@@ -284,7 +296,7 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
         if (!is_to_be_kept(ask))
             break;
         waits_add(core, ask, now); /* before it is kept or read: no answer can slip between */
-        if (ask->refused.code != ERR_OK) {
+        if (ask->refused) {
             look_up(ask, out); /* a call that exists already has an answer all the same */
             return;
         }

@@ -8,6 +8,7 @@
 #include "gate/core/core.h"
 
 #include "event/append.h"
+#include "event/shapes.h"
 
 bool waits_awaited(const struct core *core, struct str session, struct str call)
 {
@@ -60,6 +61,21 @@ void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now no
         return;
     open->left = hung_up;
     core_away(core, open, true, now);
+}
+
+void waits_return_input(struct core *core, const struct open *open)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_call data;
+    struct call_key key = call_key(open->session, open->call);
+    if (core->waiters.count == 0)
+        return;
+    for (struct ask *ask = map_get(&core->waiters, call_key_str(&key)); ask; ask = ask->next_waiter) {
+        if (!ask->lent || !READ_DATA(&scratch, tool_call, open->call_data, &data))
+            continue;
+        ask->call.input = arena_str(ask->op.arena, data.input);
+        ask->lent = false;
+    }
 }
 
 static void ring(struct core *core, struct ask *ask)
