@@ -22,7 +22,7 @@ enum {
     WAIT_S_DEFAULT = 590,        /* these agents give a hook 600 seconds, unless told otherwise */
     WAIT_S_MAX = 7 * 86400,
     ANSWER_MS_MORE = 5000,       /* for the server, beyond the time for a person */
-    HEARD_US = 1000000,          /* an attempt that took longer was heard: the server went away meanwhile */
+    HEARD_US = 1000000,          /* an attempt that took longer was heard: the store went away meanwhile */
     AWAY_US_MAX = 60 * 1000000,
     PAUSE_US = 200000,
     BLOCKS_STATUS = 2,
@@ -104,10 +104,10 @@ static struct rc ask_on(struct hooked *hooked, struct http_client *client, struc
         int64_t from_us = clock_steady_us();
         struct rc rc = ask(hooked, client, ret_answer, err);
         int64_t now_us = clock_steady_us();
-        bool heard = away_us || now_us - from_us > HEARD_US;
-        if (rc.code != ERR_UNAVAILABLE || !heard || left_s(hooked) == 0)
+        bool heard = http_client_cut(client) || now_us - from_us > HEARD_US;
+        if (rc.code != ERR_UNAVAILABLE || (!heard && !away_us) || left_s(hooked) == 0)
             return rc;
-        if (!away_us || now_us - from_us > HEARD_US)
+        if (heard)
             away_us = now_us;
         if (now_us - away_us > AWAY_US_MAX)
             return rc;

@@ -105,6 +105,7 @@ static bool attempt(struct mcp_asking *asking)
     struct rc rc = http_client_call(asking->client, &arena, "POST", target, asking->body,
                                     PIECE_S * 1000 + ANSWER_MS_MORE, &response, &err);
     bool away = rc.code == ERR_UNAVAILABLE || rc.code == ERR_TIMEOUT || response.status == 503;
+    asking->heard = asking->heard || http_client_cut(asking->client);
     if (away && asking->heard) {
         (void)usleep(AWAY_US);
         return false;

@@ -23,6 +23,7 @@ struct http_client {
     struct wire_address address;
     char *token;
     struct wire wire;
+    bool cut;
     const struct http_identity *identity; /* NULL: authenticate by a token, or not at all */
     struct proof_exchange asked;          /* the request under way; nonce and body lie behind it */
     char nonce[DIGEST_HEX_BYTES], body[DIGEST_HEX_BYTES];
@@ -184,6 +185,8 @@ bool http_client_peer(struct http_client *client, uint32_t *ret_uid)
     return wire_peer(&client->wire, ret_uid);
 }
 
+bool http_client_cut(const struct http_client *client) { return client->cut; }
+
 /* ---- one exchange ---- */
 
 /* A connection to whoever our identity names, and to nobody else. */
@@ -313,11 +316,13 @@ static struct rc attempt(struct http_client *client, struct str request, bool *r
     in->client = client;
     in->body = buf_init(LIMIT_ANSWER_BYTES);
     struct rc rc = send_request(client, request, ret_kept, in->err);
+    bool sent = rc_ok(rc);
     /* A server that refuses a large body answers before it has read it all: look for that answer. */
     if (rc_ok(rc) || client->wire.fd >= 0) {
         in->err->code = ERR_OK;
         rc = receive_answer(&client->wire, &parser, in);
     }
+    client->cut = sent && rc.code == ERR_UNAVAILABLE;
     if (rc_bad(rc) || !in->keep_alive)
         wire_close(&client->wire);
     return rc;

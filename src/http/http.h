@@ -163,8 +163,7 @@ struct http_socket_options {
 };
 
 /* Consumes the request; answers 101, or an error when it is no valid upgrade (then NULL). */
-struct http_socket *http_socket_start(struct http_request *request,
-                                      const struct http_socket_options *options);
+struct http_socket *http_socket_start(struct http_request *request, const struct http_socket_options *options);
 bool http_socket_send(struct http_socket *socket, struct shared *text);
 size_t http_socket_queued(const struct http_socket *socket);
 void http_socket_end(struct http_socket *socket, int code, const char *reason);
@@ -179,8 +178,7 @@ struct http_response {
 };
 
 /* "unix:/path/nod.sock" or "http://host:port". Connects at the first request and again when needed. */
-struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
-                          struct err *err);
+struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client, struct err *err);
 /* Uses this identity, which must outlive the client: sends no secret, and accepts only answers of the server that it
  * names. */
 void http_client_identify(struct http_client *client, const struct http_identity *identity);
@@ -192,6 +190,8 @@ void http_client_free(struct http_client *client);
 struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,
                            struct str target, struct str body, int64_t timeout_ms,
                            struct http_response *ret_response, struct err *err);
+/* Whether the last call was sent and its connection ended before the answer: the server may have kept it. */
+bool http_client_cut(const struct http_client *client);
 /* Reads an event stream: `event` is called with each event's id and data until it returns false. */
 struct rc http_client_stream(struct http_client *client, struct str target,
                              bool (*event)(void *arg, struct str id, struct str type, struct str data),

@@ -1,6 +1,7 @@
 """nod mcp proxy: in front of somebody else's MCP server. The client here speaks by hand; real ones are in tests/real."""
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -219,6 +220,33 @@ def test_without_a_server_nothing_passes_and_a_restart_loses_nothing(world):
     server.stop()
     must("nod serve" in p.said(p.call("echo", {"text": "b"})), "it does not say what to do")
     must(len(p.calls()) == 1, "it ran")
+    p.close()
+
+
+def test_a_server_that_dies_before_its_first_answer_is_waited_for(world):
+    """It may have kept the question. In its place listens a program that takes the question and ends."""
+    server = world.server()
+    admin = server.admin()
+    p = Proxied(world)
+    number = p.call("echo", {"text": "a"})
+    first = waiting(admin, "mcp__fs__echo")
+    admin.decided(first["sessionId"], first["toolCallId"], "deny")
+    p.answer(number)
+    server.kill()
+    os.remove(server.socket)
+    with socket.socket(socket.AF_UNIX) as place:
+        place.bind(server.socket)
+        place.listen()
+        place.settimeout(PATIENCE)
+        number, taken = p.call("echo", {"text": "second"}), b""
+        while b"second" not in taken:  # other questions of the proxy wait, too
+            one, _ = place.accept()
+            taken = one.recv(65536)
+            one.close()
+    server.start()
+    second = waiting(admin, "mcp__fs__echo")
+    admin.decided(second["sessionId"], second["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: second", "not answered after the restart")
     p.close()
 
 

@@ -119,12 +119,14 @@ static struct rc attempt(struct relay_ask *ask, struct http_client *client, int 
     return agent_call_read(ask->arena, answer, &ask->call, err);
 }
 
-/* The first attempt does not wait: from its answer on we know that the server has the question. */
+/* The first attempt does not wait: from its answer on we know that the server has the question. It may have it, too,
+ * when the connection ends before that answer: only a server that is not there at first is an error. */
 static struct rc wait_on(struct relay_ask *ask, struct http_client *client, struct err *err)
 {
     bool heard = false;
     while (!is_cancelled(ask)) {
         struct rc rc = attempt(ask, client, heard ? PIECE_S : 0, err);
+        heard = heard || http_client_cut(client);
         if (rc.code == ERR_UNAVAILABLE && !heard)
             return err_set(err, rc.code, "there is no nod server at %s; start it with `nod serve`",
                            remote_where(ask->gate->cli));
