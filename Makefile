@@ -26,7 +26,7 @@ check:               ## a minute before a commit: style, layers, unit tests, a h
 	@dev/setup test
 	@dev/test --check
 
-test-long: build     ## what takes an hour: every option of 190 programs as the kernel sees it, 100 kill -9 rounds, mutants
+test-long: build     ## what takes an hour: every option of 190 programs as the kernel sees it, 100 kill -9 rounds, every conversation on PostgreSQL, mutants
 	@dev/setup test
 	@python3 tests/policy/reading.py --lines 20000
 	@python3 tests/policy/kernel.py --all
@@ -35,6 +35,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 	@$(MAKE) --no-print-directory crash STORE=postgres
 	@cmake -S . -B build-asan -G Ninja -DNOD_TESTS=ON -DNOD_SANITIZE=address >/dev/null && ninja -C build-asan nod >/dev/null
 	@NOD=$$PWD/build-asan/nod NOD_SHUTDOWNS=8 python3 tests/postgres/run.py --parts nodes "forgets its memory"
+	@NOD=$$PWD/build-asan/nod python3 tests/postgres/run.py --parts talks --every-talk
 	@$(MAKE) --no-print-directory mutants
 	@python3 tests/release/run.py
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Everything that needs a PostgreSQL: the contract suite, several nodes, the conversations, kill -9 rounds.
 
-    run.py [--parts contract,nodes,talks,crash] [--rounds 12] [WORDS...]     words: only tests whose name holds one
+    run.py [--parts contract,nodes,talks,crash] [--rounds 12] [--every-talk] [WORDS...]     words: only tests whose name holds one
+
+Of the conversations those run where the store matters (ABOUT_THE_STORE); with --every-talk all of them.
 
 Environment: NOD (the program, default build/nod; the contract suites `store_*` are looked for beside it).
 The server is the test's own: see server.py. Without PostgreSQL all of it is skipped, and said to be.
@@ -35,6 +37,9 @@ import stopped  # noqa: E402
 import world   # noqa: E402
 
 MODULES = (dumps, nodes, durable, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
+
+ABOUT_THE_STORE = ("calls:", "decisions:", "pending:", "stream:", "socket:", "restart", "kill", "verify", "archive", "history", "store",
+                   "agent_state:", "exact:", "race:", "second_server:", "slow_reader:", "graceful:", "waiters:", "projects:")
 
 told = report.Report()
 
@@ -99,7 +104,8 @@ def run_program(name, command, environment, pattern=r"^(\d+) passed, (\d+) faile
 
 
 def run_talks(pg, options):
-    run_program("conversations", [sys.executable, os.path.join(os.path.dirname(HERE), "talks", "run.py"), "--jobs", "2", *options.words],
+    words = options.words or (() if options.every_talk else ABOUT_THE_STORE)
+    run_program("conversations", [sys.executable, os.path.join(os.path.dirname(HERE), "talks", "run.py"), *words],
                 {"NOD_TALKS_POSTGRES": pg.url("template1")})
 
 
@@ -114,6 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--every-talk", action="store_true")
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
     parts = options.parts.split(",")

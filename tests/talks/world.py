@@ -79,15 +79,17 @@ def must(condition, words):
 
 
 def eventually(look, words, patience=PATIENCE):
-    """The first true value of look(); no test sleeps for a fixed time and hopes."""
-    end = time.monotonic() + patience
+    """The first true value of look(); no test sleeps for a fixed time and hopes. Looks less often the longer it takes: what
+    waits for seconds leaves the processor to the others."""
+    begin = time.monotonic()
     while True:
         value = look()
         if value:
             return value
-        if time.monotonic() > end:
+        waited = time.monotonic() - begin
+        if waited > patience:
             raise Failure(f"did not come about in {patience:.0f} s: {words() if callable(words) else words}")
-        time.sleep(0.005)
+        time.sleep(min(0.05, max(0.002, waited / 20)))
 
 
 def matches(pattern, value, where="answer"):
