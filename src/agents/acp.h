@@ -39,10 +39,12 @@ struct acp_ask {
 };
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err);
-/* Like acp_ask_read, for requests that act by themselves: those of files and terminals, and, where `mode` is given, the
- * switch to it. */
+/* Like acp_ask_read, for requests that act by themselves: those of files and terminals, forms, and, where `mode` is
+ * given, the switch to it. */
 struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct str mode,
                        struct acp_ask *ret_ask, struct err *err);
+/* The line of initialize with the capability to show forms; false: the editor shows them itself. */
+bool acp_offer_forms(struct buf *out, const struct acp_message *initialize);
 /* Whether a request of the agent acts by itself, or may do so for all we know. */
 bool acp_acts(struct str method);
 /* The mode that a session/set_mode or session/set_config_option asks for; empty: it is about something else. */

@@ -1,6 +1,7 @@
 /* Requests of ACP that are acts themselves, and the messages that a relay makes. */
 #include "agents/acp.h"
 
+#include "agents/forms.h"
 #include "agents/mcp_front.h"
 #include "agents/rpc.h"
 #include "base/limits.h"
@@ -75,7 +76,15 @@ bool acp_acts(struct str method)
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (str_is(method, harmless[i]))
             return false;
-    return str_starts(method, STR("fs/")) || str_starts(method, STR("terminal/"));
+    return str_starts(method, STR("fs/")) || str_starts(method, STR("terminal/")) || str_starts(method, STR("mcp/"));
+}
+
+bool acp_offer_forms(struct buf *out, const struct acp_message *initialize)
+{
+    if (!forms_offer(out, initialize->json, "clientCapabilities", STR("{\"form\":{}}")))
+        return false;
+    buf_putc(out, '\n');
+    return true;
 }
 
 /* ---- modes ---- */
@@ -165,14 +174,19 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
         return err_set(err, ERR_INVALID, "a member's name is written in other letters");
     if (!str_empty(cwd) && cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "the folder must be an absolute path");
-    json_open(&out, '{');
-    if (str_empty(mode)) {
+    if (str_is(message->method, "elicitation/create")) {
+        ret_ask->name = STR("Elicitation");
+        form_put(&out, STR("the agent"), message->params);
+    } else if (str_empty(mode)) {
+        json_open(&out, '{');
         TRY(read_act(arena, message, &out, ret_ask, err));
+        json_close(&out, '}');
     } else {
         ret_ask->name = STR("SwitchMode");
+        json_open(&out, '{');
         json_member(&out, "mode", mode);
+        json_close(&out, '}');
     }
-    json_close(&out, '}');
     if (buf.over)
         return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
     ret_ask->input = arena_str(arena, buf_str(&buf));

@@ -238,6 +238,22 @@ def test_claude_servers_of_the_editor_go_through_the_proxy(place):
         editor.close()
 
 
+def test_claude_asks_a_person_where_the_editor_shows_no_forms(place):
+    with at("claude", place) as d:
+        d.model.script += [[("AskUserQuestion", {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": [
+            {"label": "Red", "description": "like fire"}, {"label": "Blue", "description": "like water"}]}]})]]
+        editor = Editor(d, relay(d, "claude"))
+        editor.sees("session")
+        editor.send(prompt="go")
+        call = next_call(d)
+        fields = call["toolCall"]["input"]["requested_schema"]["properties"]
+        must(call["toolCall"]["name"] == "Elicitation" and "Which colour?" in json.dumps(call) and "Blue" in json.dumps(fields), f"{call}")
+        d.decide(call, updatedInput={**call["toolCall"]["input"], "content": {list(fields)[0]: "Blue"}})
+        editor.sees("end")
+        must("Blue" in d.model.said(), f"the model does not hear the answer: {d.model.said()[-900:]}")
+        editor.close()
+
+
 def test_gemini_stays_in_a_mode_that_asks(place):
     with at("gemini", place) as d:
         editor = Editor(d, relay(d, "gemini"))

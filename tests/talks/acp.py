@@ -250,10 +250,10 @@ def test_the_proxy_stands_in_front_of_servers_of_the_editor(world):
 def test_requests_that_nobody_knows_do_not_reach_the_editor(world):
     world.server()
     r = Relayed(world)
-    r.prompt({"method": "fs/delete_file", "params": {"path": "/x"}}, {"method": "terminal/input", "params": {"terminalId": "1", "text": "rm -rf x"}},
+    r.prompt({"method": "fs/delete_file", "params": {"path": "/x"}}, {"method": "mcp/message", "params": {}}, {"method": "terminal/input", "params": {"terminalId": "1", "text": "rm -rf x"}},
              {"method": "terminal/output", "params": {"terminalId": "1"}})
     r.asked("terminal/output")
-    must([a["error"]["code"] for a in r.answered(2)] == [-32000] * 2 and not [m for m in r.lines if m.get("method") in ("fs/delete_file", "terminal/input")], f"{r.lines}")
+    must([a["error"]["code"] for a in r.answered(3)] == [-32000] * 3 and not [m for m in r.lines if m.get("method") in ("fs/delete_file", "mcp/message", "terminal/input")], f"{r.lines}")
     r.close()
 
 
@@ -306,11 +306,39 @@ def test_a_hostile_agent_is_allowed_nothing(world):
     eventually(lambda: not admin.pending(), "what waited is taken back when the editor leaves")
 
 
+FORM = {"method": "elicitation/create", "params": {"mode": "form", "message": "which colour", "requestedSchema": {
+    "type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}}}
+
+
+def test_a_form_is_a_question_where_the_editor_shows_none(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    offered = next(m for m in heard(r.folder) if m.get("method") == "initialize")["params"]
+    must(offered == {"protocolVersion": 1, "clientCapabilities": {"elicitation": {"form": {}}}}, f"{offered}")
+    r.prompt(FORM, FORM, FORM, {"method": "elicitation/create", "params": {**FORM["params"], "sessionId": "", "requestId": 1}})
+    decide(admin, waiting(admin, "which colour"), updatedInput={"content": {"colour": "red"}})
+    must(r.answered()[0]["result"] == {"action": "accept", "content": {"colour": "red"}}, f"{r.answered()}")
+    decide(admin, waiting(admin, "which colour"), "deny")
+    must(r.answered(2)[1]["result"] == {"action": "decline"}, f"{r.answered(2)}")
+    decide(admin, waiting(admin, "which colour"))
+    must(r.answered(3)[2]["result"] == {"action": "decline"}, "an allow without answers has none to give")
+    must(r.answered(4)[3]["error"]["code"] == -32601 and not [m for m in r.lines if m.get("method") == "elicitation/create"], f"{r.lines}")
+    r.close()
+    r = Relayed(world, begin=False)
+    r.answer(r.send("initialize", {"protocolVersion": 1, "clientCapabilities": {"elicitation": {"form": {}}}}))
+    r.answer(r.send("session/new", {"cwd": r.project, "mcpServers": []}))
+    r.prompt(FORM)
+    must(r.asked("elicitation/create")["params"]["message"] == "which colour", "an editor that shows forms does not get them")
+    r.close()
+
+
 def test_without_an_editor(world):
     admin = world.server().admin()
-    r = Relayed(world, "-p", json.dumps([ask(kind="execute", rawInput={"command": "make"}), {"method": "elicitation/create", "params": {}}]), begin=False)
+    r = Relayed(world, "-p", json.dumps([ask(kind="execute", rawInput={"command": "make"}), {"method": "_other/ask", "params": {}}, FORM]), begin=False)
     decide(admin, waiting(admin, "make"), "deny", feedback="use ninja")
     must(r.answered(2)[1]["error"]["code"] == -32601, f"{r.answered(2)}")
+    decide(admin, waiting(admin, "which colour"), updatedInput={"content": {"colour": "red"}})
+    must(r.answered(3)[2]["result"] == {"action": "accept", "content": {"colour": "red"}}, f"{r.answered(3)}")
     must(r.process.wait(PATIENCE) == 0, "it does not end")
     prompts = [m["prompt"] for m in heard(r.folder) if "prompt" in m]
     must(len(prompts) == 2 and "use ninja" in prompts[1][0], f"the words do not arrive: {prompts}")

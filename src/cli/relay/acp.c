@@ -2,9 +2,10 @@
  *
  * A message that passes passes as its bytes. Held at the gate are, from the agent: session/request_permission,
  * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone), and a session that begins in a mode in
- * which the agent asks less; from the editor: switches to such a mode. Rewritten are session/new and its like (nod mcp
- * proxy goes in front of MCP servers, and some agents are so told to ask), and the prompt that follows a denial: its
- * words come first. What is no message is dropped, named and counted.
+ * which the agent asks less; from the editor: switches to such a mode. Rewritten are initialize (forms of the agent are
+ * questions at the gate where the editor shows none), session/new and its like (nod mcp proxy goes in front of MCP
+ * servers, and some agents are so told to ask), and the prompt that follows a denial: its words come first. What is no
+ * message is dropped, named and counted.
  */
 #include "cli/relay/acp.h"
 
@@ -175,6 +176,19 @@ static void leave_mode(struct acp *acp, const struct acp_message *m)
     unlock(acp);
 }
 
+static void pass_initialize(struct acp *acp, const struct acp_message *m)
+{
+    BUF_SCOPE(offer, ACP_LINE_BYTES * 2);
+    bool offers = acp_offer_forms(&offer, m);
+    lock(acp);
+    acp->shows_forms = offers;
+    unlock(acp);
+    if (offers)
+        (void)relay_pipe_send(&acp->child.in, &offer);
+    else
+        (void)relay_pipe_put(&acp->child.in, m->json->raw);
+}
+
 void acp_from_editor(void *arg, struct str line)
 {
     struct acp *acp = arg;
@@ -191,6 +205,10 @@ void acp_from_editor(void *arg, struct str line)
         leave_mode(acp, &m);
     if (str_is(m.method, "session/set_config_option"))
         expect(acp, &m, OPEN_OPTION);
+    if (str_is(m.method, "initialize")) {
+        pass_initialize(acp, &m);
+        return;
+    }
     if (begins_session(m.method)) {
         pass_session(acp, &m);
         return;
@@ -299,6 +317,15 @@ void acp_deliver(struct acp *acp, struct str id, struct str line)
     unlock(acp);
 }
 
+/* A form of the agent that we show; one outside of any session is refused, as the agent was told nothing of such. */
+static bool is_our_form(struct acp *acp, const struct acp_message *m)
+{
+    lock(acp);
+    bool ours = acp->shows_forms && str_is(m->method, "elicitation/create") && !str_empty(m->session);
+    unlock(acp);
+    return ours;
+}
+
 static void refuse_unknown(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
@@ -318,13 +345,13 @@ void acp_from_agent(void *arg, struct str line)
             acp_deliver(acp, m.id, line);
         return;
     }
-    if (str_is(m.method, "session/request_permission") || acp_acts(m.method)) {
+    if (str_is(m.method, "session/request_permission") || acp_acts(m.method) || is_our_form(acp, &m)) {
         hold(acp, &m, STR_NONE);
         return;
     }
     if (str_is(m.method, "session/update"))
         take_update(acp, &m);
-    if (!acp->headless)
+    if (!acp->headless && !(acp->shows_forms && str_is(m.method, "elicitation/create")))
         (void)relay_pipe_put(&acp->editor, line);
     else if (!str_empty(m.id))
         refuse_unknown(acp, &m);

@@ -76,6 +76,7 @@ struct acp {
     struct acp_open open[ACP_OPEN_MAX];
     unsigned open_next, dropped;
     bool headless, ending;
+    bool shows_forms;        /* we answer the agent's forms, since the editor shows none */
     struct arena reply_arena; /* holds the answer to a request of our own */
     struct str reply;
 };

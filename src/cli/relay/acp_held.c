@@ -4,11 +4,13 @@
  * 2. A file that is written, a command that is started and a switch of the mode are passed on when they are allowed,
  *    and answered with an error when not; a session that begins in a mode that is denied ends with its agent. What
  *    carries out an act that was allowed a moment ago is not asked about again.
- * 3. Each is answered once: by the gate, or as cancelled when whoever asked takes it back.
+ * 3. A form is a question to a person, whose answers become the editor's.
+ * 4. Each is answered once: by the gate, or as cancelled when whoever asked takes it back.
  */
 #include "cli/relay/acp.h"
 
 #include "agents/agents.h"
+#include "agents/forms.h"
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -29,7 +31,7 @@ struct acp_held {
     struct str line, call, tool_id;
     struct str mode;         /* that the editor wants, or the session begins with; empty: a request of the agent */
     const char *trouble;     /* why it is refused without asking anybody; NULL: it is asked about */
-    bool permission, only_rules;
+    bool permission, only_rules, form;
     bool answered;           /* with the lock held */
     atomic_bool cancelled;
 };
@@ -75,6 +77,7 @@ static struct rc judge(struct acp_held *held, struct call *ret_call, struct err 
     json_member(&out, "dialect", held->ask.dialect);
     json_member(&out, "cwd", held->permission ? session->gate.cwd : folder_of(held, &held->ask));
     json_member_bool(&out, "onlyRules", held->only_rules);
+    json_member(&out, "byDefault", held->form ? STR("ask") : STR_NONE);
     json_close(&out, '}');
     if (body.over)
         return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
@@ -180,6 +183,17 @@ static void answer_act(struct acp_held *held, bool allowed, struct str words)
         acp_end_agent(acp);
 }
 
+/* `call` NULL: nobody could be asked. */
+static void answer_form(struct acp_held *held, const struct call *call)
+{
+    BUF_SCOPE(line, ACP_LINE_BYTES);
+    if (!claim(held))
+        return;
+    if (form_answer(&line, held->message.id, held->message.params, call))
+        relay_report(&held->session->gate, held->call, STR("\"the agent has the answers\""), false);
+    (void)relay_pipe_send(&held->acp->child.in, &line);
+}
+
 static void end_turn(struct acp_held *held)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
@@ -215,9 +229,11 @@ static void *wait_at_gate(void *arg)
                        : edited   ? arena_printf(&held->arena, "A person wants another input; ask again with it: %.*s",
                                                  STR_ARG(call.updated_input))
                                   : agent_words(&held->arena, &call);
-    if (edited)
+    if (edited && !held->form)
         relay_report(&held->session->gate, held->call, STR("\"the agent cannot run an edited call\""), true);
-    if (held->permission)
+    if (held->form)
+        answer_form(held, rc_ok(rc) ? &call : NULL);
+    else if (held->permission)
         answer_permission(held, passes && !edited, words);
     else
         answer_act(held, passes && !edited, words);
@@ -253,6 +269,7 @@ static void describe(struct acp_held *held)
     const struct json *tool = json_get(held->message.params, "toolCall");
     held->permission = str_is(held->message.method, "session/request_permission");
     held->only_rules = str_is(held->message.method, "fs/read_text_file");
+    held->form = str_is(held->message.method, "elicitation/create");
     if (!held->permission)
         return;
     held->tool_id = json_text(tool, "toolCallId");

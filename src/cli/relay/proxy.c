@@ -12,6 +12,7 @@
 #include "cli/relay/proxy.h"
 
 #include "agents/agents.h"
+#include "agents/forms.h"
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -201,7 +202,7 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
     if (held->form) {
         json_member(&out, "name", STR("Elicitation"));
         json_key(&out, "input");
-        proxy_form_put(&out, proxy, held->message.params);
+        form_put(&out, proxy->name, held->message.params);
     } else {
         json_member(&out, "name", arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name),
                                                STR_ARG(held->name)));
@@ -274,7 +275,7 @@ static void forward(struct proxy_held *held, struct str edited)
 static void answer_form(struct proxy_held *held, const struct call *call)
 {
     BUF_SCOPE(line, PROXY_LINE_BYTES);
-    if (proxy_form_answer(&line, &held->message, call))
+    if (form_answer(&line, held->message.id, held->message.params, call))
         relay_report(&held->proxy->gate, held->call, STR("\"the server has the answers\""), false);
     answer(held, &line);
 }
@@ -435,7 +436,7 @@ void proxy_from_client(void *arg, struct str line)
     } else if (str_empty(message.cancels) || !cancel(proxy, message.cancels)) {
         BUF_SCOPE(offer, PROXY_LINE_BYTES * 2);
         bool begins = str_is(message.method, "initialize");
-        bool offers = begins && proxy_forms_offer(&offer, json);
+        bool offers = begins && forms_offer(&offer, json, "capabilities", STR("{}"));
         lock(proxy);
         proxy->shows_forms = begins ? offers : proxy->shows_forms;
         unlock(proxy);

@@ -70,15 +70,6 @@ void proxy_server_gone(struct proxy *proxy);
 /* The client is gone: withdraws its waiting calls. */
 void proxy_take_back(struct proxy *proxy);
 
-/* proxy_forms.c */
-/* The handshake with the capability to show forms, without a line end; false: the client shows them itself. */
-bool proxy_forms_offer(struct buf *buf, const struct json *handshake);
-/* A form as the input of a call of the tool Elicitation. */
-void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struct json *params);
-/* Writes the answer to the server as a line; `call` NULL: no person could be asked. Returns whether the form was filled
- * in. */
-bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const struct call *call);
-
 /* proxy_tools.c */
 struct rc proxy_list_start(struct proxy *proxy, struct err *err);
 /* Asks the server for its tools; if such a request is under way, once more after it. */

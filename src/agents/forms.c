@@ -1,9 +1,4 @@
-/* Forms of an MCP server (elicitation/create), for clients that show none.
- *
- * Such a client's handshake is given the capability, so that the server may ask; the form becomes a question at the
- * gate, and the person's answers become the client's. A client that shows forms itself gets them as they are.
- */
-#include "cli/relay/proxy.h"
+#include "agents/forms.h"
 
 static void put_members(struct json_out *out, const struct json *object, const char *but)
 {
@@ -15,9 +10,9 @@ static void put_members(struct json_out *out, const struct json *object, const c
     }
 }
 
-bool proxy_forms_offer(struct buf *buf, const struct json *handshake)
+bool forms_offer(struct buf *buf, const struct json *handshake, const char *capabilities, struct str value)
 {
-    const struct json *params = json_get(handshake, "params"), *given = json_get(params, "capabilities");
+    const struct json *params = json_get(handshake, "params"), *given = json_get(params, capabilities);
     struct json_out out = json_out(buf);
     if (!params || params->type != JSON_OBJECT || json_get(given, "elicitation") ||
         (given && given->type != JSON_OBJECT))
@@ -26,22 +21,22 @@ bool proxy_forms_offer(struct buf *buf, const struct json *handshake)
     put_members(&out, handshake, "params");
     json_key(&out, "params");
     json_open(&out, '{');
-    put_members(&out, params, "capabilities");
-    json_key(&out, "capabilities");
+    put_members(&out, params, capabilities);
+    json_key(&out, capabilities);
     json_open(&out, '{');
     put_members(&out, given, "elicitation");
-    json_member_raw(&out, "elicitation", STR("{}"));
+    json_member_raw(&out, "elicitation", value);
     json_close(&out, '}');
     json_close(&out, '}');
     json_close(&out, '}');
     return !buf->over;
 }
 
-void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struct json *params)
+void form_put(struct json_out *out, struct str name, const struct json *params)
 {
     const struct json *schema = json_get(params, "requestedSchema");
     json_open(out, '{');
-    json_member(out, "mcp_server_name", proxy->name);
+    json_member(out, "mcp_server_name", name);
     json_member(out, "message", json_text(params, "message"));
     json_member(out, "url", json_text(params, "url"));
     if (schema)
@@ -50,10 +45,10 @@ void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struc
 }
 
 /* An allow that lacks the answers has none to give; a form without fields needs none. */
-bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const struct call *call)
+bool form_answer(struct buf *buf, struct str id, const struct json *params, const struct call *call)
 {
     ARENA_SCOPE(arena);
-    const struct json *fields = json_get(json_get(ask->params, "requestedSchema"), "properties"), *edited = NULL;
+    const struct json *fields = json_get(json_get(params, "requestedSchema"), "properties"), *edited = NULL;
     if (call && !str_empty(call->updated_input) && rc_bad(json_parse(&arena, call->updated_input, &edited, NULL)))
         edited = NULL;
     const struct json *content = json_get(edited, "content");
@@ -63,7 +58,7 @@ bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const str
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member(&out, "jsonrpc", STR("2.0"));
-    json_member_raw(&out, "id", ask->id);
+    json_member_raw(&out, "id", id);
     json_key(&out, "result");
     json_open(&out, '{');
     json_member(&out, "action", accepts ? STR("accept") : call ? STR("decline") : STR("cancel"));
