@@ -15,8 +15,9 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 enum { BLOCK_SHIFT = 12 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
- * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
+ * is only used for a query that has its condition word for word: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
  * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
+#define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
@@ -37,7 +38,8 @@ enum { BLOCK_SHIFT = 12 };
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                     \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM events WHERE call_seq = ?1")                      \
-    X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2 AND kind = 12") \
+    X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \
+      " AND " OF_RARE_KIND("12"))                                                                       \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
     X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
@@ -86,11 +88,11 @@ enum { BLOCK_SHIFT = 12 };
     X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM chains"                                   \
       " WHERE last_seq < ?1 AND changed_seq > 0 AND archived_seq = 0 ORDER BY last_seq DESC LIMIT ?2")  \
     X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
-      " WHERE chain = " CHAIN_OF("?1") " AND kind = 13 ORDER BY seq")                                   \
+      " WHERE chain = " CHAIN_OF("?1") " AND " OF_RARE_KIND("13") " ORDER BY seq")                      \
     X(RUNS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq > ?1 AND seq IN"                \
-      " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id) ORDER BY seq")          \
-    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
-    X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
+      " (SELECT max(seq) FROM events WHERE " OF_RARE_KIND("12") " GROUP BY chain, thread_id) ORDER BY seq") \
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE " OF_RARE_KIND("14") " ORDER BY seq") \
+    X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE " OF_RARE_KIND("15") " ORDER BY seq")
 
 enum sqlite_sql {
 #define X(name, roles, text) SQL_##name,

@@ -529,7 +529,11 @@ static void link_as_before(struct rig *rig)
     assert_int_equal(sqlite3_finalize(rows), SQLITE_OK);
     assert_int_equal(sqlite3_finalize(put), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    run_sql(rig, "UPDATE chains SET hash = (SELECT hash FROM events WHERE seq = last_seq);"
+    run_sql(rig, "DROP INDEX rare; CREATE INDEX session_changes ON events(chain) WHERE kind = 13;"
+                 "CREATE INDEX token_changes ON events(kind) WHERE kind = 14;"
+                 "CREATE INDEX rule_changes ON events(kind) WHERE kind = 15;"
+                 "CREATE INDEX runs ON events(chain, thread_id) WHERE kind = 12;"
+                 "UPDATE chains SET hash = (SELECT hash FROM events WHERE seq = last_seq);"
                  "ALTER TABLE events DROP COLUMN no; ALTER TABLE chains DROP COLUMN no; DROP TABLE groups;"
                  "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
 }
