@@ -24,7 +24,7 @@ def waiting_for_a_standby(pg):
 
 
 def syncs(pg):
-    return int(pg.sql("SELECT wal_sync FROM pg_stat_wal", "template1"))
+    return server.wal_syncs(pg)
 
 
 def test_each_call_by_itself_waits_for_the_disk(pg, world):

@@ -107,3 +107,10 @@ class Postgres:
     def remove(self):
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def wal_syncs(pg):
+    """How often the log was synced. From PostgreSQL 18 on the figure is in another view."""
+    version = int(pg.sql("SHOW server_version_num", "template1"))
+    return int(pg.sql("SELECT wal_sync FROM pg_stat_wal" if version < 180000 else
+                      "SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = 'wal'", "template1"))
