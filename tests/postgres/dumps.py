@@ -5,8 +5,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(os.path.dirname(HERE), part) for part in ("golden", "talks")]
 
-import golden_files     # noqa: E402
-from world import must  # noqa: E402
+import golden_files             # noqa: E402
+import small                    # noqa: E402
+from nodes import sql           # noqa: E402
+from world import Client, must  # noqa: E402
+
+SCHEMA = "SELECT value FROM meta WHERE name = 'schema_version'"
 
 
 def test_dumps_of_older_versions_read_the_same(pg, world):
@@ -19,3 +23,19 @@ def test_dumps_of_older_versions_read_the_same(pg, world):
         golden_files.compare(server.admin(), version, "postgres")
         server.stop()
         world.nod("verify")
+
+
+def test_a_store_of_every_schema_is_brought_up_to_date(pg, world):
+    world.environment["NOD_STORE"] = url = pg.create("schema-today")
+    world.server().stop()
+    today, known = int(sql(url, SCHEMA)[0]), small.read("postgres")
+    known |= {3: None}  # of 0.1.0, above
+    must(sorted(known) == list(range(1, today)), f"today's schema is {today}, there are stores of {sorted(known)}")
+    for number, (token, script) in sorted(item for item in known.items() if item[1]):
+        world.environment["NOD_STORE"] = url = pg.create(f"schema-{number}")
+        must(sql(url, script, SCHEMA)[-1] == str(number), f"{number}: it is of another")
+        server = world.server(*golden_files.QUIET, data=os.path.join(world.folder, f"schema-{number}"))
+        small.check(Client(server, token))
+        server.stop()
+        world.nod("verify")
+        must(sql(url, SCHEMA) == [str(today)], f"{number}: not of today's schema")

@@ -1,12 +1,16 @@
 """Stores that older versions have made open, verify and read the same (tests/golden says how they were made)."""
 import os
+import sqlite3
 import sys
 
-from world import POSTGRES, Skip, must
+from world import POSTGRES, Client, Skip, must
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden"))
 
 import golden_files  # noqa: E402
+import small         # noqa: E402
+
+SCHEMA = "SELECT value FROM meta WHERE name = 'schema_version'"
 
 
 def test_stores_of_older_versions_read_the_same(world):
@@ -22,3 +26,26 @@ def test_stores_of_older_versions_read_the_same(world):
         golden_files.compare(server.admin(), version, "sqlite")
         server.stop()
         world.nod("verify", "--data", data)
+
+
+def test_a_store_of_every_schema_is_brought_up_to_date(world):
+    if POSTGRES:
+        raise Skip("tests/postgres/dumps.py does it there")
+    known = small.read("sqlite")
+    known |= {3: None}  # of 0.1.0, above
+    server = world.server()
+    server.stop()
+    today = sqlite3.connect(os.path.join(world.data, "nod.db")).execute(SCHEMA).fetchone()[0]
+    must(sorted(known) == list(range(1, today)), f"today's schema is {today}, there are stores of {sorted(known)}")
+    for number, (token, script) in sorted(item for item in known.items() if item[1]):
+        data = os.path.join(world.folder, f"schema-{number}")
+        os.mkdir(data, 0o700)
+        store = sqlite3.connect(os.path.join(data, "nod.db"))
+        store.executescript(script)
+        must(store.execute(SCHEMA).fetchone()[0] == number, f"{number}: it is of another")
+        server = world.server(*golden_files.QUIET, data=data)
+        small.check(Client(server, token))
+        server.stop()
+        world.nod("verify", "--data", data)
+        must(store.execute(SCHEMA).fetchone()[0] == today, f"{number}: not of today's schema")
+        store.close()
