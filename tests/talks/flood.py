@@ -238,7 +238,7 @@ def test_an_agent_that_is_denied_asks_slowly(world):
 # ---- what it costs ----
 
 def test_a_waiting_call_costs_little_memory(world):
-    world.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    world.measure_memory()
     server = world.server()
     admin = server.admin()
     before = server.memory_kb()
@@ -332,7 +332,7 @@ def test_idle_strangers_leave_room(world):
 
 
 def test_unread_answers_of_strangers_cost_little(world):
-    world.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    world.measure_memory()
     server = world.server()
     page = server.admin(tcp=True).get("/").body
     script = re.search(rb'src="(/[^"]+\.js)"', gzip.decompress(page) if page[:2] == b"\x1f\x8b" else page)[1].decode()

@@ -1,5 +1,4 @@
 """A subscriber that reads slowly stays, its memory is bounded, and whoever is cut off resumes without a gap."""
-import os
 import re
 import socket
 import time
@@ -12,7 +11,7 @@ CALLS = 120  # 24 MB of events
 
 def small_house(world):
     """A server whose memory can be measured: a sanitizer must not hoard what was freed."""
-    world.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    world.measure_memory()
     server = world.server()
     return server, server.admin(tcp=True)
 
