@@ -55,12 +55,18 @@ static bool has_running_address(struct str text)
     return false;
 }
 
-static void study_addresses(struct studying *s, size_t at)
+/* Words that run something: addresses of some kinds, and checks of signatures. */
+static void study_words(struct studying *s, size_t at)
 {
     CHECK(at < s->count);
-    for (size_t i = at + 1; i < s->count; i++)
-        if (has_running_address(s->words[i].text) || has_running_address(s->words[i].raw))
+    for (size_t i = at + 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (has_running_address(text) || has_running_address(s->words[i].raw))
             act_other(s, i, "an address of this kind runs a command");
+        /* gpg makes its folder in the home folder, and may ask a key server. */
+        if (str_starts(text, STR("--show-s")) || (is_option(text) && str_has(text, STR("%G"))))
+            act_add(s, ACT_CHANGES, i, "it runs gpg to check signatures");
+    }
 }
 
 /* Studies an alias on the command line: `-c alias.x='!command'`. */
@@ -107,5 +113,5 @@ void study_git(struct studying *s)
     if (word_is(&s->words[at], "config"))
         study_config(s, at);
     else
-        study_addresses(s, at);
+        study_words(s, at);
 }

@@ -249,9 +249,22 @@ bool effect_is_remote(const struct effects *e, struct str value)
     return e->row->reader == READER_RSYNC && colon < value.n && colon < str_find(value, '/');
 }
 
+/* git expands patterns itself, also those in quotes: `git log -p -- '.e*'`. */
+static void read_pathspec(struct effects *e, size_t word, struct str value)
+{
+    struct act *act = path_act(e, ACT_READS, word, value, false);
+    char *shape = arena_bytes(e->s->arena, value.n);
+    for (size_t i = 0; i < value.n; i++)
+        shape[i] = value.p[i] == '*' ? SHAPE_STAR : value.p[i];
+    act->path.shape = (struct str){shape, value.n};
+    act->path.flags |= WORD_GLOB;
+}
+
 static void role_read(struct effects *e, size_t word, struct str value, bool by_option)
 {
     bool git = e->row->reader == READER_GIT, writes = e->written && !by_option;
+    if (git && str_find(value, '*') < value.n)
+        read_pathspec(e, word, value);
     /* REV:path, :0:path, -L1,5:path */
     for (struct str rest = value; git && str_find(rest, ':') < rest.n;) {
         (void)str_cut(rest, ':', &rest);

@@ -291,7 +291,7 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_DEFINES: read_both(s, row, read_defines); break;
     case READER_FFMPEG: read_both(s, row, read_ffmpeg); break;
     case READER_SHELL: study_shell(s); break;
-    case READER_CD: break;
+    case READER_CD: case READER_ECHO: break; /* echo prints options that it does not know */
     case READER_COMMAND:
         if (s->count > 1 && (word_is(&s->words[1], "-v") || word_is(&s->words[1], "-V")))
             break;
