@@ -121,15 +121,20 @@ static bool not_opened(const struct session *session, const struct tool_facts *f
 
 enum { SWEEP_LEVELS = 3, SWEEP_ENTRIES = 4096 };
 
-static bool is_secret(struct str path) { return policy_hides(path, STR_NONE); }
+static bool is_secret(struct str path, struct str real)
+{
+    return policy_hides(path, STR_NONE) || policy_hides(real, STR_NONE);
+}
 
-static bool is_shown_secret(struct str path)
+static bool is_shown_secret(struct str path, struct str real)
 {
     size_t at = path.n;
     while (at > 0 && path.p[at - 1] != '/')
         at--;
-    return at < path.n && path.p[at] != '.' && is_secret(path);
+    return at < path.n && path.p[at] != '.' && is_secret(path, real);
 }
+
+static bool is_link_to_secret(struct str path, struct str real) { return path.p != real.p && is_secret(real, real); }
 
 /* A command that reads all files below a folder passes without a rule only where none of them is a secret. Looks at the
  * session's folder, up to SWEEP_LEVELS deep; blocks for the time of that. */
@@ -138,13 +143,16 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
     size_t entries = SWEEP_ENTRIES;
     if (verdict->sweep == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
         return;
+    bool links = verdict->sweep == SWEEP_LINKS;
     struct str found = links_find(arena, session->cwd, SWEEP_LEVELS, &entries,
-                                  verdict->sweep == SWEEP_ALL ? is_secret : is_shown_secret);
-    if (str_empty(found))
+                                  links                           ? is_link_to_secret
+                                  : verdict->sweep == SWEEP_ALL ? is_secret
+                                                                  : is_shown_secret);
+    if (str_empty(found) || (links && entries == 0))
         return;
     verdict->effect = EFFECT_ASK;
     verdict->source = STR("default");
-    verdict->why = str_eq(found, session->cwd)
+    verdict->why = entries == 0
                        ? STR("it reads every file below a folder, too many to look whether one of them holds keys")
                        : arena_printf(arena, "it reads every file below a folder, and %.*s may hold keys",
                                       STR_ARG(found));

@@ -77,7 +77,7 @@ static bool passed_over(const char *name)
 }
 
 struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
-                      bool (*wanted)(struct str path))
+                      bool (*wanted)(struct str path, struct str real))
 {
     struct str found = STR_NONE;
     DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(arena, folder)) : NULL;
@@ -90,7 +90,7 @@ struct str links_find(struct arena *arena, struct str folder, unsigned levels, s
         if ((*entries)-- == 0) {
             *entries = 0;
             found = folder;
-        } else if (wanted(path)) {
+        } else if (wanted(path, entry->d_type == DT_LNK ? links_follow(arena, path) : path)) {
             found = path;
         } else if (levels > 1 && entry->d_type == DT_DIR) {
             found = links_find(arena, path, levels - 1, entries, wanted);

@@ -11,9 +11,9 @@ struct str links_follow(struct arena *arena, struct str path);
 /* Whether the path leads to something that exists, and whether that is a file with a second name (a hard link). */
 bool links_reach(struct arena *arena, struct str path, bool *ret_shared);
 
-/* Finds a file below the folder, at most `levels` deep, for whose path `wanted` is true; empty: none. Reads at most
- * `entries` names; when there are more, returns the folder itself. */
+/* Finds a file below the folder, at most `levels` deep, for which `wanted` is true; empty: none. `real` is where a link
+ * leads, else the same path. Reads at most `entries` names; when there are more, returns the folder it came to. */
 struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
-                      bool (*wanted)(struct str path));
+                      bool (*wanted)(struct str path, struct str real));
 
 #endif

@@ -154,8 +154,9 @@ struct verdict_part {
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
-/* Files below a folder that no word names: none, those that are not hidden, all. The gate looks there. */
-enum sweep { SWEEP_NONE, SWEEP_SHOWN, SWEEP_ALL };
+/* Files below the folder that no word names, and in which the gate looks for secrets: none; links, which the names of a
+ * pattern (`*.md`) may be; those that are not hidden; all. */
+enum sweep { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
 struct verdict {
     enum effect effect;
     struct str rule;   /* the rule that decided, canonical; empty: no rule did */
