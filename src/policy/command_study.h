@@ -28,6 +28,8 @@ void act_text(struct studying *s, struct str text);
 
 /* ---- words ---- */
 
+/* Where a dash stands behind nothing but expansions, which may be empty: 1 in `$x-o`; 0: nowhere. */
+size_t effect_dash_behind_hole(const struct word *word);
 /* Whether a word with parts that are not known could become an option. */
 bool effect_may_be_option(const struct word *word);
 static inline bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }

@@ -125,6 +125,15 @@ static bool brace_may_dash(struct str raw)
     return false;
 }
 
+size_t effect_dash_behind_hole(const struct word *word)
+{
+    size_t at = 0;
+    while (at < word->text.n && word->text.p[at] == WORD_HOLE)
+        at++;
+    bool expands = word->flags & (WORD_VAR | WORD_RUNS | WORD_CHOSEN);
+    return expands && at < word->text.n && word->text.p[at] == '-' ? at : 0;
+}
+
 bool effect_may_be_option(const struct word *word)
 {
     struct str text = word->text;
@@ -134,6 +143,8 @@ bool effect_may_be_option(const struct word *word)
     if (text.n && text.p[0] == '-')
         return hole < str_find(text, '=') && hole < text.n;
     if ((word->flags & WORD_CHOSEN) && (word->flags & WORD_SPLITS))
+        return true;
+    if (effect_dash_behind_hole(word))
         return true;
     if ((word->flags & WORD_BRACE) && hole == 0 && brace_may_dash(word->raw))
         return true;

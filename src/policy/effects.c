@@ -231,6 +231,20 @@ static bool may_become_option(const struct effects *e, const struct word *word)
     return !(begins && flags == WORD_GLOB && (project || !effect_writes(e)));
 }
 
+/* `$x-o` is the option -o where x is empty. */
+static void read_behind_hole(struct effects *e, size_t i)
+{
+    const struct word *before = e->s->words;
+    struct word *words = arena_array(e->s->arena, struct word, e->s->count);
+    memcpy(words, before, e->s->count * sizeof *words);
+    words[i].text = str_sub(words[i].text, effect_dash_behind_hole(&words[i]), words[i].text.n);
+    words[i].shape = words[i].text;
+    e->s->words = words;
+    if (is_option(words[i].text))
+        (void)effect_option(e, i);
+    e->s->words = before;
+}
+
 static void read_words(struct effects *e, size_t from)
 {
     bool descending = true;
@@ -239,6 +253,8 @@ static void read_words(struct effects *e, size_t from)
         struct str text = word->text;
         if (!e->ended && may_become_option(e, word) && effect_sharp(e))
             act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
+        else if (!e->ended && effect_dash_behind_hole(word))
+            read_behind_hole(e, i);
         if (!e->ended && str_is(text, "--")) {
             if (row_lists(e->row)->behind) {
                 study_behind(e, i);
@@ -400,7 +416,7 @@ static void take_split(struct effects *e, size_t to)
 static void run_with_input(struct effects *e, size_t at)
 {
     static const struct word from_input = {
-        .raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
+        .raw = {"…", 3}, .text = {"\x01", 1}, .shape = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
     bool anywhere = false;
     for (size_t i = 1; i < at; i++) {
         struct str text = e->s->words[i].text;

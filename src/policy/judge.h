@@ -45,6 +45,7 @@ struct judging {
     bool builtin;               /* some part passed without a rule */
     enum sweep sweep;           /* the widest sweep of those parts */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
+    const struct node *pipe;    /* the first part of that pipe */
     bool inner_bad;             /* a command inside a substitution is not allowed */
     bool outside;               /* it reads outside the session's folder */
     struct node *tree;          /* the parsed command; NULL: the call is no command */
@@ -143,6 +144,10 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the assignments of a node reach no program, or none that such variables influence. */
+/* Whether the path is a name that the line makes while it runs (a substitution, standard input, `read`), and may be one
+ * outside the session's folder, or for `writes` a protected one. `node` is the part whose word it is. */
+bool judge_name_made(struct judging *j, const struct word *word, const struct node *node, const struct folder *folder,
+                     bool writes);
 bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether rules cover every command of a nested script (the text of `sh -c`). */
 bool judge_tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);

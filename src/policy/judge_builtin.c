@@ -138,6 +138,19 @@ static bool lists_names(const struct node *node)
     return (str_is(name, "rg") || str_is(name, "grep")) && tells;
 }
 
+/* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
+static enum sweep sweep_of_names(const struct node *node)
+{
+    const struct node *at = node;
+    while (at && at->kind != NODE_SIMPLE)
+        at = at->first && !at->first->next ? at->first : NULL;
+    bool plain = at && at->word_count && (word_is(&at->words[0], "rg") || word_is(&at->words[0], "git"));
+    for (size_t i = 1; plain && i < at->word_count; i++)
+        plain = !str_starts(at->words[i].text, STR("-u")) && !str_starts(at->words[i].text, STR("--hidden")) &&
+                !str_starts(at->words[i].text, STR("-o")) && !str_starts(at->words[i].text, STR("--others"));
+    return plain ? SWEEP_SHOWN : SWEEP_ALL;
+}
+
 /* A hole that is a whole name: `$f`, `src/$f`, `$(git ls-files)`. */
 static bool whole_hole(struct str text)
 {
@@ -171,12 +184,8 @@ static bool uses_plainly(struct str raw)
 /* Whether a loop or an assignment of the line sets the variable. */
 static bool line_sets(const struct node *node, struct str name)
 {
-    struct str rest;
-    if (node->kind == NODE_BRANCH && str_starts(node->raw, STR("for "))) {
-        (void)str_cut(node->raw, ' ', &rest);
-        if (str_eq(str_cut(str_trim(rest), ' ', &rest), name))
-            return true;
-    }
+    if (!str_empty(name) && str_eq(node->variable, name))
+        return true;
     for (size_t i = 0; node->kind == NODE_SIMPLE && i < node->assign_count; i++)
         if (str_eq(assigned_name(&node->words[i]), name))
             return true;
@@ -189,11 +198,11 @@ static bool line_sets(const struct node *node, struct str name)
 /* A path of which only bash knows where it begins. */
 static bool is_somewhere(struct str target) { return str_starts(target, STR("/\x01")); }
 
-/* A pattern that could find a secret makes the gate look whether there is one. */
+/* A pattern makes the gate look whether it could find a secret, by its name or by a link. */
 static enum sweep sweep_of_target(struct str target, enum sweep sweep)
 {
-    bool finds = !target_literal(target) && target_could_be_secret(target);
-    return finds && sweep == SWEEP_NONE ? SWEEP_SHOWN : sweep;
+    enum sweep own = target_literal(target) ? SWEEP_NONE : target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS;
+    return own > sweep ? own : sweep;
 }
 
 /* `$f`, `src/$f`: a variable that the line sets, below a folder inside the session's. */
@@ -219,9 +228,12 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
         if (!loop && i >= node->assign_count)
             break;
         if (word->flags & WORD_RUNS) {
-            for (const struct node *inner = node->inside; inner; inner = inner->next)
+            for (const struct node *inner = node->inside; inner; inner = inner->next) {
+                enum sweep sweep = sweep_of_names(inner);
                 if (!lists_names(inner))
                     return false;
+                j->sweep = sweep > j->sweep ? sweep : j->sweep;
+            }
             continue;
         }
         struct word value = *word;
@@ -254,6 +266,72 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
     return true;
 }
 
+/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`. */
+static bool lists_an_ending(const struct node *node)
+{
+    while (node && node->kind != NODE_SIMPLE)
+        node = node->first && !node->first->next ? node->first : NULL;
+    for (size_t i = 1; node && i < node->word_count; i++) {
+        struct str text = node->words[i].text;
+        if (word_literal(&node->words[i]) && str_starts(text, STR("*.")) && str_find(text, '/') == text.n && text.n > 2)
+            return true;
+    }
+    return false;
+}
+
+/* Whether what comes by the pipe are names of files of the project, of which others only chose or sorted some. */
+static const struct node *lister_of_pipe(const struct judging *j)
+{
+    static const char *const filters[] = {"grep", "egrep", "sort", "uniq", "head", "tail", "shuf", "tac"};
+    const struct node *at = j->pipe;
+    if (!at || !j->piped || !lists_names(at))
+        return NULL;
+    while (at != j->piped) {
+        at = at->next;
+        if (!at || at->kind != NODE_SIMPLE || !at->word_count || !NAME_IN(at->words[0].text, filters))
+            return NULL;
+    }
+    return j->pipe;
+}
+
+/* `echo a b | xargs rm`: the names are on the line. */
+static bool echoes_inside(struct judging *j, const struct folder *folder, bool writes)
+{
+    const struct node *node = j->piped;
+    if (!node || node != j->pipe || node->kind != NODE_SIMPLE || !node->word_count || !word_is(node->words, "echo"))
+        return false;
+    for (size_t i = 1; i < node->word_count; i++) {
+        struct str targets[TARGETS_MAX];
+        size_t count = targets_of(j->arena, &node->words[i], folder->known ? folder->path : STR_NONE,
+                                  j->places.home.named, targets);
+        if (!word_literal(&node->words[i]) || str_find(node->words[i].text, ' ') < node->words[i].text.n)
+            return false;
+        for (size_t k = 0; k < count; k++)
+            if (judge_target_outside(j, targets[k]) ||
+                judge_target_protected(j, targets[k], (struct touch){.looks = !writes, .tree = true}))
+                return false;
+    }
+    return true;
+}
+
+bool judge_name_made(struct judging *j, const struct word *word, const struct node *node, const struct folder *folder,
+                     bool writes)
+{
+    if (!(word->flags & (WORD_RUNS | WORD_CHOSEN)) || str_find(word->shape, SHAPE_ANY) == word->shape.n)
+        return false;
+    if (str_is(word->raw, "…")) {
+        const struct node *lister = lister_of_pipe(j);
+        return lister ? writes && !lists_an_ending(lister) : !echoes_inside(j, folder, writes);
+    }
+    const struct node *inner = node && (word->flags & WORD_RUNS) && whole_hole(word->text) ? node->inside : NULL;
+    if (!inner)
+        return true;
+    for (; inner; inner = inner->next)
+        if (!lists_names(inner) || (writes && !lists_an_ending(inner)))
+            return true;
+    return false;
+}
+
 static bool path_stays(struct judging *j, const struct act *act, const struct node *node, const struct folder *folder)
 {
     const struct word *word = &act->path;
@@ -282,6 +360,8 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
         if (is_somewhere(targets[i]) || judge_target_outside(j, targets[i]) || target_secret(targets[i], false) ||
             judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
+        else if (found)
+            j->sweep = sweep_of_target(targets[i], j->sweep);
     return count > 0;
 }
 
@@ -414,30 +494,17 @@ static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
     return found;
 }
 
-/* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
-static enum sweep sweep_of_names(const struct node *node)
-{
-    const struct node *at = node;
-    while (at && at->kind != NODE_SIMPLE)
-        at = at->first && !at->first->next ? at->first : NULL;
-    bool plain = at && at->word_count && (word_is(&at->words[0], "rg") || word_is(&at->words[0], "git"));
-    for (size_t i = 1; plain && i < at->word_count; i++)
-        plain = !str_starts(at->words[i].text, STR("-u")) && !str_starts(at->words[i].text, STR("--hidden")) &&
-                !str_starts(at->words[i].text, STR("-o")) && !str_starts(at->words[i].text, STR("--others"));
-    return plain ? SWEEP_SHOWN : SWEEP_ALL;
-}
-
 /* A pattern; what a variable may be is looked at where it is set. */
-static bool finds_secret(const struct judging *j, const struct word *word)
+static enum sweep sweep_of_pattern(const struct judging *j, const struct word *word)
 {
     if (!(word->flags & WORD_GLOB) || (word->flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS)))
-        return false;
+        return SWEEP_NONE;
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, STR("/"), STR("/"), targets);
     enum sweep sweep = SWEEP_NONE;
     for (size_t i = 0; i < count; i++)
         sweep = sweep_of_target(targets[i], sweep);
-    return sweep != SWEEP_NONE;
+    return sweep;
 }
 
 static enum sweep sweep_of(const struct judging *j, const struct argv *argv, const struct study *study,
@@ -446,7 +513,8 @@ static enum sweep sweep_of(const struct judging *j, const struct argv *argv, con
     static const char *const names_only[] = {"find", "gfind", "fd", "du", "tree", "ls", "dir", "vdir", "stat"};
     static const char *const searches[] = {"rg", "ag", "ack"};
     struct str name = table_str(study->table->name);
-    bool below = false, runs = false, finds = false;
+    bool below = false, runs = false;
+    enum sweep found = SWEEP_NONE;
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && str_is(act->path.raw, "…"))
             return sweep_of_names(j->piped);
@@ -454,13 +522,14 @@ static enum sweep sweep_of(const struct judging *j, const struct argv *argv, con
             return sweep_of_names(node->inside);
         below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));
         runs = runs || act->kind == ACT_RUNS;
-        finds = finds || (act->kind == ACT_READS && finds_secret(j, &act->path));
+        enum sweep one = act->kind == ACT_READS ? sweep_of_pattern(j, &act->path) : SWEEP_NONE;
+        found = one > found ? one : found;
     }
     if (NAME_IN(name, names_only))
         return runs ? SWEEP_ALL : SWEEP_NONE;
     if (NAME_IN(name, searches))
         return looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
-    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : finds ? SWEEP_SHOWN : SWEEP_NONE;
+    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : found;
 }
 
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,

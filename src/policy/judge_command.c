@@ -132,9 +132,11 @@ static void walk_inside(struct judging *j, struct node *node, const struct folde
 static void walk_children(struct judging *j, struct node *node, struct folder *folder)
 {
     struct folder start = *folder;
-    const struct node *piped = j->piped;
-    if (node->kind == NODE_PIPE)
+    const struct node *piped = j->piped, *pipe = j->pipe;
+    if (node->kind == NODE_PIPE) {
         j->piped = NULL;
+        j->pipe = node->first;
+    }
     for (struct node *child = node->first; child; child = child->next) {
         struct folder before = *folder;
         switch (node->kind) {
@@ -160,6 +162,7 @@ static void walk_children(struct judging *j, struct node *node, struct folder *f
         }
     }
     j->piped = piped;
+    j->pipe = pipe;
 }
 
 static void walk(struct judging *j, struct node *node, struct folder *folder)

@@ -166,6 +166,13 @@ static bool act_outside(struct covering *c, const struct act *act)
     size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
                               c->j->places.home.named, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
+    /* `$x/etc/passwd` where x is empty. */
+    size_t slash = str_find(act->path.shape, '/');
+    bool unset = slash && slash < act->path.shape.n && act->path.shape.p[slash - 1] == SHAPE_ANY &&
+                 str_find(act->path.shape, SHAPE_ANY) == 0 &&
+                 effect_leaves_project(str_sub(act->path.shape, slash, act->path.shape.n));
+    if (unset || judge_name_made(c->j, &act->path, c->node, c->folder, writes))
+        return true;
     for (size_t i = 0; i < count; i++) {
         if (!judge_target_outside(c->j, targets[i]))
             continue;

@@ -127,6 +127,16 @@ void judge_note_shared(struct judging *j, struct str path)
     j->protected_why = "is one file under two names (a hard link): to write it changes the other one, too";
 }
 
+/* A file that holds keys by its name, which a rule on its path may open: no rule on the program does. */
+static void note_secret(struct judging *j, struct str path, bool writes)
+{
+    if (!str_empty(j->protected_path))
+        return;
+    j->protected_path = path;
+    j->protected_why = writes ? "may hold keys: it is asked about, unless an Edit rule names it"
+                              : "may hold keys: it is asked about, unless a Read rule names it";
+}
+
 /* Notes the rules against a word taken as a path. */
 static void path_stops(struct judging *j, struct str text, const struct folder *folder,
                        struct touch touch)
@@ -144,7 +154,7 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
         judge_note_shared(j, place.named);
     if (target_secret(place.named, true) && !place_covered(j, &place, writes ? STR("Edit") : STR("Read")) &&
         !touch.perhaps)
-        note_protected(j, place.named);
+        note_secret(j, place.named, writes);
     bool home = path_within(place.named, j->places.home.named) && !str_empty(j->places.home.named);
     bool mine =
         home || path_within(place.named, j->places.project.named) || str_starts(place.named, STR("/dev/"));
@@ -158,11 +168,12 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
 /* Whether a word could name a place worth a look: most words do not. */
 static bool could_be_path(const struct judging *j, const struct word *word, const struct folder *folder)
 {
-    struct str text = word->text;
+    struct str text = word->shape.p ? word->shape : word->text;
     if (j->set->stops_paths || j->q->protected_count || !folder->known || (j->q->look && word_is_path(word)))
         return true;
-    if (str_find(text, '/') < text.n || str_find(text, '.') < text.n || str_find(text, '~') < text.n)
-        return true;
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] == SHAPE_HOME || text.p[i] == SHAPE_PWD || strchr("/.~", text.p[i]))
+            return true;
     return str_has(folder->path, STR("/.")) || str_is(text, "opencode");
 }
 
@@ -284,7 +295,7 @@ static void secrets_stop(struct judging *j, const struct node *node)
             struct str value, text = node->words[i].text;
             (void)str_cut(text, '=', &value);
             if (target_secret(text, true) || target_secret(value, true))
-                note_protected(j, node->words[i].raw);
+                note_secret(j, node->words[i].raw, false);
         }
         secrets_stop(j, node->first);
     }

@@ -154,8 +154,7 @@ struct verdict_part {
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
-/* Files below the folder that no word names, and in which the gate looks for secrets: none; links, which the names of a
- * pattern (`*.md`) may be; those that are not hidden; all. */
+/* Files that no word names, among which the gate looks for secrets: links (`*.md` may be one), not hidden ones, all. */
 enum sweep { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
 struct verdict {
     enum effect effect;

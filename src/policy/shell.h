@@ -24,7 +24,7 @@ enum word_flag {
     WORD_QUOTED = 1 << 0,  /* some of it */
     WORD_ESCAPED = 1 << 1, /* by a backslash, or a line continued inside the word */
     WORD_VAR = 1 << 2,     /* $NAME: the environment's text */
-    WORD_CHOSEN = 1 << 3,  /* text computed by the line itself: ${x#y}, $'…', a loop variable */
+    WORD_CHOSEN = 1 << 3,  /* text computed by the line itself: ${x#y}, $'…', a variable that the line sets */
     WORD_SPLITS = 1 << 4,  /* may become no word, or several */
     WORD_GLOB = 1 << 5,
     WORD_TILDE = 1 << 6,
@@ -86,6 +86,7 @@ struct node {
     struct word *words;     /* NODE_SIMPLE; NODE_BRANCH: the words it chooses by */
     size_t word_count;
     size_t assign_count;    /* leading words that are assignments */
+    struct str variable;    /* NODE_BRANCH: the variable of a `for` loop, whose values are the words */
     struct redir *redirs;
     struct node *first;     /* children */
     struct node *last;

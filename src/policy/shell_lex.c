@@ -77,12 +77,9 @@ static void put_mark(struct shell_parser *p, char c, char mark)
     p->shapes[p->scratch_at - 1] = mark;
 }
 
-/* Behind a `for`, a variable may hold what the line gave it. */
 static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
 {
     put(p, WORD_HOLE);
-    if (flags & WORD_VAR)
-        flags |= *p->loop_flags;
     r->flags |= flags;
     r->name = false;
 }
@@ -225,6 +222,21 @@ static void mark_place(struct shell_parser *p, struct str name)
         p->shapes[p->scratch_at - 1] = SHAPE_PWD;
 }
 
+static struct str read_name(struct shell_parser *p)
+{
+    size_t from = p->at;
+    while (name_letter(look(p, 0)))
+        p->at++;
+    return str_sub(p->text, from, p->at);
+}
+
+/* $_ is the last argument of the command before and $BASH_EXECUTION_STRING the line itself, so the line chooses them.
+ * $IFS is a blank: `x${IFS}-o` is two words, the second one an option. */
+static unsigned name_flags(struct str name)
+{
+    return str_starts(name, STR("_")) || str_starts(name, STR("BASH")) || str_is(name, "IFS") ? WORD_CHOSEN : 0;
+}
+
 /* p->at is behind `${`. */
 static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned flags)
 {
@@ -240,14 +252,8 @@ static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned f
     }
     if (!name_letter(look(p, 0)))
         return shell_doubt(p, "an expansion of this kind is not understood");
-    /* $_ is the last argument of the command before and $BASH_EXECUTION_STRING the line itself, so the line chooses
-     * them. */
-    if (look(p, 0) == '_' || str_starts(str_sub(p->text, p->at, p->text.n), STR("BASH")))
-        flags |= WORD_CHOSEN;
-    size_t from = p->at;
-    while (name_letter(look(p, 0)))
-        p->at++;
-    struct str name = str_sub(p->text, from, p->at);
+    struct str name = read_name(p);
+    flags |= name_flags(name);
     bool whole = look(p, 0) == '}';
     if (!read_parameter_rest(p, r, flags))
         return false;
@@ -353,13 +359,10 @@ static bool read_dollar(struct shell_parser *p, struct reading *r, bool in_doubl
         return read_parameter(p, r, flags);
     }
     if (name_start(c)) {
-        if (c == '_' || str_starts(str_sub(p->text, p->at + 1, p->text.n), STR("BASH")))
-            flags |= WORD_CHOSEN;
-        size_t from = ++p->at;
-        while (name_letter(look(p, 0)))
-            p->at++;
-        put_hole(p, r, flags | WORD_VAR);
-        mark_place(p, str_sub(p->text, from, p->at));
+        p->at++;
+        struct str name = read_name(p);
+        put_hole(p, r, flags | name_flags(name) | WORD_VAR);
+        mark_place(p, name);
         return true;
     }
     if (is_digit(c) || (c != '\0' && strchr("@*#?$!-", c))) {

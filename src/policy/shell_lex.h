@@ -72,7 +72,7 @@ struct shell_parser {
     char *shapes;       /* parallel to `scratch`: the shape of each letter */
     size_t scratch_at, scratch_bytes;
     size_t *words, *parts; /* counted over all nested parsers */
-    unsigned *loop_flags; /* flags of all variables, after a loop variable may hold a value that looks like an option */
+    bool *sets;         /* the line may give values to variables, or has substitutions */
     unsigned moves;     /* changes of folder so far */
 };
 
@@ -82,5 +82,7 @@ bool shell_next(struct shell_parser *p);
 bool shell_doubt(struct shell_parser *p, const char *why);
 /* Reads up to the parenthesis that closes a substitution; the parser's, called by the lexer. */
 struct node *shell_parse_substitution(struct shell_parser *p);
+/* Puts the values that the line gives to its variables into the shapes of the words that use them (shell_values.c). */
+void shell_put_values(struct arena *arena, struct node *root);
 
 #endif

@@ -289,6 +289,16 @@ static bool changes_folder(const struct node *node)
     return false;
 }
 
+static bool sets_variables(const struct node *node)
+{
+    static const char *const names[] = {"read", "mapfile", "readarray", "getopts", "printf", "export",
+                                        "declare", "typeset", "local", "readonly", "builtin", "command"};
+    for (size_t i = 0; node->word_count && i < sizeof names / sizeof *names; i++)
+        if (word_is(&node->words[0], names[i]))
+            return true;
+    return false;
+}
+
 /* `name () compound`, the name read, the parenthesis to look at. */
 static struct node *parse_function(struct shell_parser *p, struct node *node)
 {
@@ -346,6 +356,7 @@ static struct node *parse_simple(struct shell_parser *p)
         return refuse(p, "it is not complete, or not well formed");
     lay_words(p, node, &words);
     CHECK(node->assign_count <= node->word_count);
+    *p->sets = *p->sets || node->assign_count || node->inside || sets_variables(node);
     node->moves = changes_folder(node);
     p->moves += node->moves;
     return node_end(p, node);
@@ -399,19 +410,6 @@ static bool tame_variable(const struct word *word)
     return true;
 }
 
-/* Whether the value stays one word when its variable is used, and is neither an option nor an assignment. */
-static bool tame_value(const struct word *word)
-{
-    struct str text = word->text;
-    bool glob = (word->flags & WORD_OPEN) == WORD_GLOB;
-    if ((!word_literal(word) && !glob) || str_empty(text) || text.p[0] == '-' || text.p[0] == WORD_HOLE)
-        return false;
-    for (size_t i = 0; i < text.n; i++)
-        if (strchr(" \t\n=*?[", text.p[i]))
-            return false;
-    return true;
-}
-
 bool word_names_ending(const struct word *word)
 {
     struct str text = word->text;
@@ -432,14 +430,14 @@ static bool parse_for(struct shell_parser *p, struct node *node)
         node->kind = NODE_DOUBT;
         node->why = "it sets a variable that others may look at";
     }
+    node->variable = p->token.word.text;
+    *p->sets = true;
     if (!shell_next(p) || !skip_newlines(p))
         return false;
     if (at_reserved(p, RESERVED_IN)) {
         if (!shell_next(p))
             return false;
         for (; p->token.kind == TOKEN_WORD;) {
-            if (!tame_value(&p->token.word))
-                *p->loop_flags |= word_names_ending(&p->token.word) ? WORD_GLOB : WORD_CHOSEN;
             add_word(p, node, &words);
             if (!shell_next(p))
                 return false;
@@ -727,7 +725,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
 {
     struct shell *shell = arena_new(arena, struct shell);
     size_t words = 0;
-    unsigned loop_flags = 0;
+    bool sets = false;
     shell->root = arena_new(arena, struct node);
     shell->root->kind = NODE_LIST;
     shell->root->raw = text;
@@ -739,13 +737,15 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
     if (str_find(text, '\0') < text.n)
         return shell;
     struct shell_parser p = {.arena = arena, .text = text, .depth = depth, .words = &words,
-                             .parts = &shell->part_count, .loop_flags = &loop_flags,
+                             .parts = &shell->part_count, .sets = &sets,
                              .scratch_bytes = text.n + 8};
     ARENA_SCOPE(scratch);
     p.scratch = arena_bytes(&scratch, p.scratch_bytes);
     p.shapes = arena_bytes(&scratch, p.scratch_bytes);
     if (shell_next(&p) && fill_list(&p, shell->root) && p.token.kind != TOKEN_END)
         shell_doubt(&p, "it is not complete, or not well formed");
+    if (sets)
+        shell_put_values(arena, shell->root);
     if (p.doubt && !shell->doubt) {
         shell->doubt = p.doubt;
         shell->doubt_at = p.doubt_at;

@@ -108,9 +108,8 @@
 #define TABLE_READERS(X)                                                                                  \
     X(NONE, "") X(FIND, "find") X(XARGS, "xargs") X(ENV, "env") X(SED, "sed") X(AWK, "awk") X(GIT, "git") \
     X(MAKE, "make") X(TAR, "tar") X(DD, "dd") X(SET, "set") X(TEST, "test") X(SQL, "sql") X(CC, "cc")     \
-    X(CMAKE, "cmake") X(SHELL, "shell") X(PRINTF, "printf") X(CD, "cd") X(GITCONFIG, "gitconfig")         \
-    X(DEFINES, "defines") X(COMMAND, "command") X(RSYNC, "rsync") X(FFMPEG, "ffmpeg") X(OPENSSL, "openssl") \
-    X(ECHO, "echo")
+    X(CMAKE, "cmake") X(SHELL, "shell") X(PRINTF, "printf") X(CD, "cd") X(ECHO, "echo") X(GITCONFIG, "gitconfig") \
+    X(DEFINES, "defines") X(COMMAND, "command") X(RSYNC, "rsync") X(FFMPEG, "ffmpeg") X(OPENSSL, "openssl")
 
 enum table_role {
 #define X(name, word) ROLE_##name,

@@ -44,14 +44,17 @@ static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),
                                           STR("*.pem"),       STR("*.key"),     STR("*.p12"),    STR("*.pfx"),
                                           STR("id_rsa"),      STR("id_dsa"),    STR("id_ecdsa"), STR("id_ed25519"),
                                           STR("id_*_sk"),     STR("*.keystore"), STR("*.jks"),   STR("*.kdbx"),
-                                          STR("credentials.json"), STR("*.ppk"), STR(".npmrc"),  STR(".pypirc"),
+                                          STR("credentials.json"), STR("*.ppk"), STR(".npmrc"), STR(".pypirc"),
+                                          STR("service-account*.json"), STR("service_account*.json"),
+                                          STR("client_secret*.json"), STR("*.env"), STR("*.tfvars"), STR(".vault_pass"),
                                           STR("secrets.json"), STR("secrets.yml"), STR("secrets.yaml"),
                                           STR("secrets.toml"), STR("*.tfstate"), STR("*.tfstate.backup"),
                                           STR("kubeconfig"),  STR(".envrc"),    STR(".dockercfg")};
 
 /* Exceptions to these lists: example files without secrets. */
 static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sample"), STR(".env.template"),
-                                            STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema")};
+                                            STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema"),
+                                            STR("example.env"),  STR("sample.env"), STR("template.env")};
 
 /* Protected paths from the root on. */
 static const struct {
@@ -326,9 +329,12 @@ static bool part_meets(struct str rest, struct str part)
     return true;
 }
 
-/* A pattern tells only by the letters it has: `*.pem` and `id_r*` do, `*` and `src*` do not. */
+/* A pattern tells only by the letters it has: `*.pem` and `id_r*` do, `*` and `src*` do not. An expansion in front may
+ * be empty. */
 static bool secret_name(struct str last, size_t count)
 {
+    while (last.n > 1 && last.p[0] == SHAPE_ANY)
+        last = str_sub(last, 1, last.n);
     bool begins = !is_mark(last.p[0]), ends = !is_mark(last.p[last.n - 1]) || last.p[last.n - 1] == SHAPE_CLOSE;
     for (size_t i = 0; i < count; i++)
         if ((secret_names[i].p[0] == '*' ? ends : begins) && names_meet(last, secret_names[i]))
