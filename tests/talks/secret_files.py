@@ -75,7 +75,8 @@ def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
 
 # Reads every file below a folder, and none of them by name.
 SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY sub", "rg --hidden KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
-          "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub")
+          "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub", "for f in $(find . -type f); do cat $f; done",
+          "x=$(find . -type f); cat $x")
 # Leaves hidden files out, names a kind of file, or tells names only.
 PLAIN = ("grep -rn KEY --include='*.py' .", "rg KEY", "rg -l KEY | xargs wc -l", "find . -name '*.py'", "find . -type f | wc -l", "ls -R", "git ls-files | xargs wc -l",
          "cat plain.txt", "grep KEY plain.txt")
@@ -104,3 +105,8 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
             shown = not hidden and line.startswith(("rg", "git"))
             must(judged(line) == ("awaiting" if shown else "allowed"), f"{line} with {secret}")
         os.remove(path)
+    for line in ("cat *.md", "for f in *.md; do cat $f; done"):
+        must(judged(line) == "allowed", f"{line} without a link")
+        os.symlink(os.path.join(world.environment["HOME"], ".ssh", "id_ed25519"), os.path.join(project, "notes.md"))
+        must(judged(line) == "awaiting", f"{line} with a link to a key")
+        os.remove(os.path.join(project, "notes.md"))
