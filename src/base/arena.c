@@ -74,11 +74,13 @@ struct str arena_printf(struct arena *arena, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    size_t room = arena->blocks ? (size_t)(arena->end - arena->at) : 0;
+    int n = vsnprintf(room ? arena->at : NULL, room, format, args); /* it mostly fits */
     va_end(args);
     CHECK(n >= 0);
     char *p = arena_bytes(arena, (size_t)n + 1);
-    (void)vsnprintf(p, (size_t)n + 1, format, again);
+    if ((size_t)n >= room)
+        (void)vsnprintf(p, (size_t)n + 1, format, again);
     va_end(again);
     return (struct str){p, (size_t)n};
 }

@@ -106,7 +106,7 @@ void *map_put(struct map *map, struct str key, void *value)
     void *before = slot->value;
     if (!before) {
         slot->hash = hash;
-        slot->key = small_new(key.n);
+        slot->key = small_bytes(key.n);
         if (key.n)
             memcpy(slot->key, key.p, key.n);
         slot->key_bytes = key.n;

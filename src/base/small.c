@@ -71,10 +71,10 @@ static struct slab *add_slab(unsigned class)
     return slab;
 }
 
-void *small_new(size_t bytes)
+void *small_bytes(size_t bytes)
 {
     if (!is_small(bytes))
-        return heap_new(bytes);
+        return heap_grow(NULL, bytes);
     unsigned class = class_of(bytes);
     CHECK(pthread_mutex_lock(&mutex) == 0);
     struct slab *slab = with_room[class] ? with_room[class] : add_slab(class);
@@ -85,8 +85,10 @@ void *small_new(size_t bytes)
     if (!slab->free)
         unlink_slab(slab);
     CHECK(pthread_mutex_unlock(&mutex) == 0);
-    return memset(slot, 0, bytes);
+    return slot;
 }
+
+void *small_new(size_t bytes) { return memset(small_bytes(bytes), 0, bytes); }
 
 /* Frees the slot. Returns the slab when it has become empty and must be freed, else NULL. */
 static struct slab *take_back(struct slab *slab, struct slot *slot)

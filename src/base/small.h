@@ -11,6 +11,8 @@
 /* Zeroed, aligned for any type, never NULL. Any size; from SMALL_BYTES_MAX on it comes from the heap. */
 enum { SMALL_BYTES_MAX = 512 };
 void *small_new(size_t bytes);
+/* The same, for a caller that writes all of it: not zeroed. */
+void *small_bytes(size_t bytes);
 /* `bytes` must be the size that was asked for. NULL is ignored. */
 void small_free(void *p, size_t bytes);
 

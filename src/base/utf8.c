@@ -38,20 +38,25 @@ size_t utf8_valid_one(struct str s)
 }
 
 /* Two times eight bytes at once, by the compiler's vectors; the signed comparison takes bytes from 0x80 on for
- * negative. Returns how many bytes before the first special one, of `a` and then of `b`: 16 when there is none. */
+ * negative. No arrays, so that all stays in registers. */
 typedef signed char sixteen __attribute__((vector_size(16)));
+typedef uint64_t pair __attribute__((vector_size(16)));
 
-static size_t plain_of_16(const char *a, const char *b)
+static uint64_t load_8(const char *p)
 {
-    sixteen bytes;
-    uint64_t halves[2];
-    memcpy(&bytes, a, 8);
-    memcpy((char *)&bytes + 8, b, 8);
-    sixteen special = (bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f);
-    memcpy(halves, &special, sizeof halves);
-    if (halves[0])
-        return (size_t)__builtin_ctzll(htole64(halves[0])) / 8;
-    return 8 + (halves[1] ? (size_t)__builtin_ctzll(htole64(halves[1])) / 8 : 8);
+    uint64_t eight;
+    memcpy(&eight, p, sizeof eight);
+    return eight;
+}
+
+/* How many bytes stand before the first special one, of `a` and then of `b`: 16 when there is none. */
+static size_t plain_of_16(uint64_t a, uint64_t b)
+{
+    sixteen bytes = (sixteen)(pair){a, b};
+    pair special = (pair)((bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f));
+    if (special[0])
+        return (size_t)__builtin_ctzll(htole64(special[0])) / 8;
+    return 8 + (special[1] ? (size_t)__builtin_ctzll(htole64(special[1])) / 8 : 8);
 }
 
 size_t utf8_plain(struct str s)
@@ -60,16 +65,30 @@ size_t utf8_plain(struct str s)
         [' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... '~'] = true};
     size_t i = 0, n = 16;
     for (; s.n - i >= 16 && n == 16; i += n)
-        n = plain_of_16(s.p + i, s.p + i + 8);
+        n = plain_of_16(load_8(s.p + i), load_8(s.p + i + 8));
     if (n < 16)
         return i;
     if (s.n - i >= 8) { /* the last eight bytes overlap those before */
-        n = plain_of_16(s.p + i, s.p + s.n - 8);
+        n = plain_of_16(load_8(s.p + i), load_8(s.p + s.n - 8));
         return n < 8 ? i + n : s.n - 16 + n;
     }
     while (i < s.n && plain[(unsigned char)s.p[i]])
         i++;
     return i;
+}
+
+bool utf8_only_seen(struct str s)
+{
+    sixteen bad = {0};
+    size_t i = 0;
+    for (; s.n - i >= 16; i += 16) {
+        sixteen bytes = (sixteen)(pair){load_8(s.p + i), load_8(s.p + i + 8)};
+        bad |= ((bytes < 0x20) & (bytes != '\n') & (bytes != '\t')) | (bytes == 0x7f);
+    }
+    bool fine = ((pair)bad)[0] == 0 && ((pair)bad)[1] == 0;
+    for (; fine && i < s.n; i++)
+        fine = (s.p[i] >= ' ' && s.p[i] < 0x7f) || s.p[i] == '\n' || s.p[i] == '\t';
+    return fine;
 }
 
 bool utf8_valid(struct str s)
@@ -107,6 +126,7 @@ size_t utf8_encode(uint32_t code, char *to)
     return 4;
 }
 
+/* In order. */
 static const struct {
     uint32_t from, to;
 } hidden[] = {
@@ -118,8 +138,8 @@ static const struct {
 
 bool utf8_hidden(uint32_t code)
 {
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
-        if (code >= hidden[i].from && code <= hidden[i].to)
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden && code >= hidden[i].from; i++)
+        if (code <= hidden[i].to)
             return true;
     return false;
 }

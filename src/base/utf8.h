@@ -12,6 +12,8 @@ size_t utf8_valid_one(struct str s);
 bool utf8_valid(struct str s);
 /* How many bytes at the start are printable ASCII and neither quote nor backslash: what JSON copies as it is. */
 size_t utf8_plain(struct str s);
+/* Whether all of it is visible ASCII, blanks, tabs and newlines. */
+bool utf8_only_seen(struct str s);
 /* Writes 1 to 4 bytes and returns how many. */
 size_t utf8_encode(uint32_t code, char *to);
 /* Decodes the sequence at the start; 0 bytes taken when it is invalid. */

@@ -51,8 +51,8 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
     size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n +
                   name.n + request->actor.n + call_data.n + request_data.n + brief.n;
-    struct open *open = small_new(size);
-    open->size = size;
+    struct open *open = small_bytes(size);
+    *open = (struct open){.size = size};
     char *at = open->bytes;
     open->session = pack(&at, request->session);
     open->call = pack(&at, request->call);

@@ -709,14 +709,15 @@ struct node *shell_parse_substitution(struct shell_parser *p)
 /* Why the text's letters alone make it unfit, NULL when they do not. */
 static const char *letters_doubt(struct str text)
 {
-    for (size_t i = utf8_plain(text); i < text.n; i += utf8_plain(str_sub(text, i, text.n))) {
+    if (utf8_only_seen(text))
+        return NULL;
+    for (size_t i = 0, n; i < text.n; i += n) {
         uint32_t code;
-        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
+        n = utf8_decode(str_sub(text, i, text.n), &code);
         if (n == 0)
             return "it is not valid UTF-8";
-        if (code != '"' && code != '\\' && utf8_hidden(code))
+        if (utf8_hidden(code))
             return "it has hidden characters";
-        i += n;
     }
     return NULL;
 }

@@ -36,6 +36,26 @@ static void pieces_do_not_overlap(void **state)
             assert_int_equal(pieces[i][k], i & 0xff);
 }
 
+/* Texts that just fit into what is left of a block, and that do not. */
+static void prints_of_every_length(void **state)
+{
+    (void)state;
+    char text[1200];
+    memset(text, 'x', sizeof text);
+    for (int left = 0; left < 40; left++) {
+        for (int n = 0; n < 40; n++) {
+            ARENA_SCOPE(arena);
+            struct str before = arena_printf(&arena, "%.*s", 40, text);
+            (void)arena_bytes(&arena, (size_t)(arena.end - arena.at - left));
+            struct str printed = arena_printf(&arena, "%.*s", n, text);
+            assert_int_equal(printed.n, n);
+            assert_memory_equal(printed.p, text, (size_t)n);
+            assert_int_equal(printed.p[n], '\0');
+            assert_int_equal(strlen(before.p), 40);
+        }
+    }
+}
+
 static void nothing_is_a_size_too(void **state)
 {
     (void)state;
@@ -112,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroed_and_aligned),   cmocka_unit_test(pieces_do_not_overlap),
+        cmocka_unit_test(prints_of_every_length),
         cmocka_unit_test(nothing_is_a_size_too), cmocka_unit_test(copies_are_terminated),
         cmocka_unit_test(printf_takes_any_length), cmocka_unit_test(large_blocks),
         cmocka_unit_test(take_moves_everything), cmocka_unit_test(heap_is_zeroed),

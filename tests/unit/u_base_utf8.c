@@ -130,10 +130,13 @@ static void plain_runs(void **state)
                 text[at] = (char)c;
                 bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
                 assert_int_equal(utf8_plain((struct str){text, n}), plain ? n : at);
+                bool seen = (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\n';
+                assert_int_equal(utf8_only_seen((struct str){text, n}), seen);
             }
         }
     }
     assert_int_equal(utf8_plain(STR_NONE), 0);
+    assert_true(utf8_only_seen(STR_NONE));
 }
 
 int main(void)
