@@ -68,18 +68,26 @@ static bool is_over(const struct asked *asked)
     return asked->answered;
 }
 
-/* Plans one withdrawal for all messages of the call on the channel. */
-static void withdraw(struct notify *n, const struct delivery *sent)
+enum { WITHDRAWALS_MAX = 4 };
+
+/* Plans one withdrawal for all messages of the call on the channel. `again`: `sent` has just ended; if the withdrawal
+ * was claimed before, the message may have arrived behind it, so another is planned. */
+static void withdraw(struct notify *n, const struct delivery *sent, bool again)
 {
     const struct channel *channel = &n->config.channels[sent->channel];
     struct outbox_plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
                                .due_ms = clock_wall_ms()};
     if (!channel->kind->withdraws || !purpose_asks(sent->purpose))
         return;
-    plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, 0,
-            PURPOSE_WITHDRAW, plan.id);
-    if (!map_get(&n->ids, (struct str){plan.id, 16}))
-        add_delivery(n, sent->asked, &plan);
+    for (int number = 0; number < WITHDRAWALS_MAX; number++) {
+        plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, number,
+                PURPOSE_WITHDRAW, plan.id);
+        const struct delivery *planned = map_get(&n->ids, (struct str){plan.id, 16});
+        if (!planned && (number > 0 || !again))
+            add_delivery(n, sent->asked, &plan);
+        if (!planned || !planned->claimed || !again)
+            return;
+    }
 }
 
 /* Another one of the same channel is on its way, or was when its process died. */
@@ -97,7 +105,7 @@ static void withdraw_sent(struct notify *n, const struct asked *asked)
 {
     for (const struct delivery *sent = asked->deliveries; sent; sent = sent->next)
         if ((sent->state == SENT || sent->ended_sent) && !is_followed(sent))
-            withdraw(n, sent);
+            withdraw(n, sent, false);
 }
 
 void outbox_forget_if_over(struct notify *n, struct asked *asked)
@@ -292,7 +300,7 @@ static struct delivery *find_claimed(struct notify *n, const struct event *event
         return delivery;
     for (const struct delivery *sent = asked->deliveries; sent; sent = sent->next)
         if (sent->claimed)
-            withdraw(n, sent);
+            withdraw(n, sent, false);
     return map_get(&n->ids, id);
 }
 
@@ -308,7 +316,9 @@ static void follow_claimed(struct notify *n, const struct event *event)
     if (!delivery)
         return;
     bool ours = str_is(claim.owner, n->owner), shared = gate_is_shared(n->options.gate);
-    bool wins = ours && (delivery->ours || delivery->lease_ms <= now_ms);
+    /* A claim behind the end comes from a process that did not know of it yet: sent again, it could follow its own
+     * withdrawal. */
+    bool wins = ours && !delivery->ended && (delivery->ours || delivery->lease_ms <= now_ms);
     delivery->won = delivery->won || wins; /* a claim behind it changes nothing */
     delivery->may_be_sent = delivery->may_be_sent || (wins && delivery->claimed);
     delivery->claimed = true;
@@ -338,10 +348,13 @@ static void follow_ended(struct notify *n, const struct event *event)
     if (!READ_DATA(&scratch, delivery_ended, event->data, &ended) || ended.delivery.n < 16)
         return;
     struct delivery *delivery = map_get(&n->ids, str_sub(ended.delivery, 0, 16));
+    bool sent = str_is(ended.outcome, "sent");
+    if (delivery && sent && delivery->asked->answered)
+        withdraw(n, delivery, true);
     if (!delivery || delivery->ended)
         return;
     delivery->ended = true;
-    delivery->ended_sent = str_is(ended.outcome, "sent");
+    delivery->ended_sent = sent;
     delivery->failed = !delivery->ended_sent && ended.attempts > 0;
     delivery->status = ended.status;
     (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
