@@ -5,7 +5,8 @@
  *    told meanwhile it reads in its next page.
  *    A page that cannot be read while the store is away is asked for again when it is back.
  *    A live watcher that lags catches up again: its next page begins where it was.
- * 3. A live watcher passes over events at or before its position: a page may have been ahead of the telling.
+ * 3. A watcher is told of nothing that this process was not told of: what a page has beyond that comes when it is
+ *    told. A standby that is promoted may lack the last events; a process that never knew of them goes on with others.
  */
 #include "gate/inner.h"
 
@@ -36,20 +37,23 @@ static void forget_forms(struct happening *happening)
 static void page_read(struct read *read)
 {
     struct watcher *w = read->arg;
+    uint64_t delivered;
     if (!w) { /* the watcher was removed meanwhile */
         read_free(read);
         return;
     }
     w->reading = NULL;
-    for (size_t i = 0; i < read->event_count && !w->stopped; i++) {
+    delivered = w->gate->core.delivered;
+    for (size_t i = 0; i < read->event_count && read->events[i].seq <= delivered && !w->stopped; i++) {
         struct happening happening = {.event = &read->events[i]};
         tell(w, &happening);
         forget_forms(&happening);
     }
     if (!w->stopped && read->err.code == ERR_OK) {
-        if (read->covered > w->after)
-            w->after = read->covered;
-        w->live = read->covered >= w->gate->core.delivered;
+        uint64_t covered = read->covered < delivered ? read->covered : delivered;
+        if (covered > w->after)
+            w->after = covered;
+        w->live = covered == w->gate->core.delivered;
     }
     bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* read again when the store is back */
     w->failed = read->err.code != ERR_OK && !postponed;
