@@ -38,7 +38,7 @@ void memory_follow(struct memory *memory, const struct event *event, uint64_t ch
 void memory_note_durable(struct memory *memory, uint64_t seq);
 uint64_t memory_durable(struct memory *memory);
 
-/* Called with the last event of the store when the store is opened. */
+/* Called with the last durable event of the store whenever it was looked at: it must be there at the next look. */
 void memory_meet(struct memory *memory, const struct anchor *last);
 struct anchor memory_anchor(struct memory *memory);
 /* The store lost or changed events before `seq`: fails every later use of this memory with ERR_HISTORY. */

@@ -268,7 +268,7 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
     RESULT_SCOPE(last);
-    struct anchor anchor = memory_anchor(handle->memory);
+    struct anchor anchor = memory_anchor(handle->memory), end;
     struct params known = {0};
     struct digest hash;
     params_int(&known, &scratch, (int64_t)anchor.seq);
@@ -289,6 +289,9 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_make_durable(handle, read->seen, err));
     bool found = row_digest(last, 0, 1, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
+    end.seq = read->seen;
+    if (row_digest(last, 0, 2, &end.hash))
+        memory_meet(handle->memory, &end); /* the answer shows what may not have been followed yet */
     TRY(remember(handle, read, question, rows, err));
     TRY(fill(read, rows, question->limit, read->seen, err));
     return fill_gone(handle, read, err);

@@ -58,8 +58,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(SAVEPOINT_BACK, FOR_WRITER, "ROLLBACK TO SAVEPOINT probe")                                        \
     X(TOUCH, FOR_WRITER, "INSERT INTO nodes(id, group_no, last_seq, at) VALUES($1, 0, 0, now())"    \
       " ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at")                                               \
-    X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0), (SELECT hash FROM events WHERE seq = $1::bigint)" \
-      " FROM events")                                                                                   \
+    X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0), (SELECT hash FROM events WHERE seq = $1::bigint)," \
+      " (SELECT hash FROM events ORDER BY seq DESC LIMIT 1) FROM events")                               \
     X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), (SELECT value FROM meta"          \
       "  WHERE name = 'schema_version'), 0::bigint, (SELECT hash FROM events ORDER BY seq DESC LIMIT 1), 0::bigint," \
       "  0::bigint FROM events"                                                                         \
