@@ -147,6 +147,8 @@ static void check_response(const struct event *event)
     (void)stamp_parse(text_after(request->data, "\"deadline\":\""), &deadline_ms);
     if (says(event, "\"timeout\"") && sim->wall_ms + sim->most_skew_ms < deadline_ms)
         sim_fail("%.*s timed out before its time", STR_ARG(event->call));
+    if (str_starts(event->actor, STR("agent")) && !says(event, "\"cancelled\""))
+        sim_fail("%.*s is answered by an agent", STR_ARG(event->call));
     check_actor(event);
 }
 
@@ -169,19 +171,6 @@ static void check_of_call(const struct event *event)
         sim_fail("an alert for %.*s, which is answered", STR_ARG(event->call));
 }
 
-/* No two claims rest on the same status. */
-static void check_run(const struct event *event)
-{
-    uint64_t last = 0, after = 0;
-    for (size_t i = 0; i < sim->db.count && sim->db.rows[i].event.seq < event->seq; i++)
-        if (sim->db.rows[i].event.kind == EVENT_RUN_STATUS &&
-            str_eq(sim->db.rows[i].event.session, event->session))
-            last = sim->db.rows[i].event.seq;
-    (void)str_to_u64(text_after(event->data, "\"after\":"), &after);
-    if (after != last)
-        sim_fail("a run is claimed by one who did not see its last status");
-}
-
 /* What somebody said once, and what was made once, is there once. */
 static void check_once(const struct event *event)
 {
@@ -200,12 +189,11 @@ void check_row(const struct row *row)
         if (sim->db.rows[i].event.kind == EVENT_SESSION_ARCHIVED &&
             str_eq(sim->db.rows[i].event.session, event->session))
             sim_fail("%s in a session that is in an archive", event_kind_name(event->kind));
+    runs_check_row(row);
     if (event->kind == EVENT_TOOL_CALL)
         check_call(event);
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
         check_response(event);
-    else if (event->kind == EVENT_RUN_STATUS)
-        check_run(event);
     else if (event->kind == EVENT_USER_MESSAGE || says(event, "\"change\":\"added\""))
         check_once(event);
     else if (event_kind_of_call(event->kind))
@@ -214,7 +202,7 @@ void check_row(const struct row *row)
 
 /* ---- effects ---- */
 
-void check_effect(struct str session, struct str call, struct str files)
+void check_effect(struct str session, struct str call, struct str files, unsigned *count)
 {
     struct event end = {.seq = sim->db.count + 1, .session = session, .call = call};
     const struct event *started = find_before(&end, EVENT_TOOL_STARTED);
@@ -222,11 +210,12 @@ void check_effect(struct str session, struct str call, struct str files)
     int slot = sim_slot(&end);
     if (sim->trace)
         (void)printf("      effect of %.*s\n", STR_ARG(call));
-    if (slot >= 0 && sim->epoch)
+    if (sim->epoch)
         return; /* its start may be among what a standby lacked */
-    if (slot < 0 || !started || started->seq > sim->db.synced || !was_allowed(&end))
+    count = slot >= 0 ? &sim->effects[slot] : count;
+    if (!count || !started || started->seq > sim->db.synced || !was_allowed(&end))
         sim_fail("%.*s acts before its start is durable", STR_ARG(call));
-    else if (++sim->effects[slot] > 1)
+    else if (++*count > 1)
         sim_fail("%.*s acts twice", STR_ARG(call));
     struct str shown = request ? text_after(request->data, "\"files\":\"") : files;
     if (request && !str_eq(shown, files))
@@ -235,18 +224,24 @@ void check_effect(struct str session, struct str call, struct str files)
 
 /* ---- answers ---- */
 
-/* The event of that call, of the rows as they are, or as they were before a standby was promoted. */
-static const struct event *find(int slot, enum event_kind kind, uint64_t seq)
+/* The event of that call with these words, of the rows as they are, or as they were before a standby was promoted: both
+ * may have one with the same number. */
+static const struct event *find_saying(int slot, enum event_kind kind, uint64_t seq, const char *words)
 {
     const struct row *row = rows_find(sim_session(slot), sim_call(slot), kind);
-    if (row && (seq == 0 || row->event.seq == seq))
+    if (row && (seq == 0 || row->event.seq == seq) && says(&row->event, words))
         return &row->event;
     for (size_t i = 0; i < sim->db.before_count; i++) {
         const struct event *event = &sim->db.before[i].event;
-        if (event->kind == kind && sim_slot(event) == slot && (seq == 0 || event->seq == seq))
+        if (event->kind == kind && sim_slot(event) == slot && (seq == 0 || event->seq == seq) && says(event, words))
             return event;
     }
     return NULL;
+}
+
+static const struct event *find(int slot, enum event_kind kind, uint64_t seq)
+{
+    return find_saying(slot, kind, seq, "");
 }
 
 static void check_state(const struct client *client, const struct call *told)
@@ -257,7 +252,8 @@ static void check_state(const struct client *client, const struct call *told)
         sim_fail("told of a response to %.*s that is not there", STR_ARG(call));
     if (told->response_seq && response && response->seq > sim->db.synced && sim->epoch == 0)
         sim_fail("told of a response to %.*s that is not durable", STR_ARG(call));
-    if (told->response_seq && response && !says(response, decision_name(told->decision)))
+    if (response && told->response_seq &&
+        !find_saying(client->slot, EVENT_TOOL_APPROVAL_RESPONSE, told->response_seq, decision_name(told->decision)))
         sim_fail("told of another response to %.*s than there is", STR_ARG(call));
     if (told->status != CALL_UNKNOWN && !find(client->slot, EVENT_TOOL_CALL, told->call_seq))
         sim_fail("told of the call %.*s that is not there", STR_ARG(call));
@@ -292,7 +288,8 @@ void check_done(const struct client *client)
 {
     enum err_code code = client->op.err.code;
     struct str call = sim_call(client->slot);
-    if (client->epoch == sim->epoch && (code == ERR_INTERNAL || code == ERR_CORRUPT))
+    bool knows = client->epoch == sim->epoch && sim->nodes[client->node].epoch == sim->epoch;
+    if (knows && (code == ERR_INTERNAL || code == ERR_CORRUPT)) /* a node that began before finds its history changed */
         sim_fail("an operation of kind %d ends with: %s", (int)client->kind, client->op.err.text);
     if (client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS)
         check_ask(client);
@@ -340,6 +337,9 @@ void check_told(struct follower *follower, const struct event *event)
 {
     bool now = is_same(sim->db.rows, sim->db.count, event);
     bool before = is_same(sim->db.before, sim->db.before_count, event);
+    if (sim->trace)
+        (void)printf("      follower %d at node %d is told of %llu\n", (int)(follower - sim->followers), follower->node,
+                     (unsigned long long)event->seq);
     if (event->seq <= follower->told)
         sim_fail("a follower is told of %llu again", (unsigned long long)event->seq);
     else if (!now && !before)
@@ -377,11 +377,11 @@ void check_node(int number)
 
 static void check_chain(void)
 {
-    struct digest heads[SESSIONS + 1] = {0};
+    struct digest heads[SESSIONS + 2] = {0}; /* of the runs, and of no session */
     for (size_t i = 0; i < sim->db.count; i++) {
         const struct row *row = &sim->db.rows[i];
         int session = 0;
-        while (session < SESSIONS && !str_eq(row->event.session, sim_session(session * CALLS)))
+        while (session <= SESSIONS && !str_eq(row->event.session, sim_session(session * CALLS)))
             session++;
         heads[session] = chain_next(&heads[session], &row->event);
         if (!digest_eq(&heads[session], &row->hash))
@@ -436,5 +436,6 @@ void check_end(void)
         check_open(slot);
     }
     messages_check_end();
+    runs_check_end();
     check_chain();
 }

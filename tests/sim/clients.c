@@ -4,6 +4,8 @@
 #include "gate/inner.h"
 #include "sim/sim.h"
 
+#include "api/right.h"
+
 #include "event/shapes.h"
 
 #include <stdio.h>
@@ -13,7 +15,7 @@ static struct gate *gate_of(const struct client *client) { return sim->nodes[cli
 
 /* ---- the end of one ---- */
 
-static void client_free(struct client *client)
+void clients_free(struct client *client)
 {
     struct arena arena = client->arena;
     arena_done(&arena);
@@ -46,7 +48,8 @@ static void note_answer(struct client *client)
 static void trace(const struct client *client, const char *what)
 {
     static const char *const kinds[CLIENT_KINDS] = {"", "ask", "status", "decide", "report", "execute", "note",
-                                                    "session", "rule", "token", "catch-up", "keep"};
+                                                    "session", "rule", "token", "catch-up", "keep", "run",
+                                                    "run-decide"};
     if (sim->trace)
         (void)printf("      %s of %.*s %.*s at node %d %s%s%s\n", kinds[client->kind],
                      STR_ARG(sim_session(client->slot)), STR_ARG(sim_call(client->slot)), client->node, what,
@@ -62,7 +65,7 @@ static void client_done(struct op *op)
         note_answer(client);
         sim->ended++;
     }
-    client_free(client);
+    clients_free(client);
 }
 
 bool clients_open(int node)
@@ -81,7 +84,7 @@ void clients_hang_up(int number)
         return;
     sim->at = client->node;
     if (gate_forget(&client->ask))
-        client_free(client);
+        clients_free(client);
 }
 
 void clients_leave(int node)
@@ -93,7 +96,7 @@ void clients_leave(int node)
 
 /* ---- the beginning ---- */
 
-static struct client *client_new(enum client_kind kind, int node, int slot)
+struct client *clients_new(enum client_kind kind, int node, int slot)
 {
     for (int i = 0; i < CLIENTS_MAX; i++) {
         struct client *client = &sim->clients[i];
@@ -113,7 +116,7 @@ static void caught_up(struct op *op)
 {
     struct client *client = op->owner;
     if (sim->nodes[client->node].dead || op->err.code != ERR_OK) {
-        client_free(client);
+        clients_free(client);
         return;
     }
     client->caught_up = true;
@@ -131,7 +134,7 @@ static void show_token(struct client *client)
     } else if (client->caught_up || !gate_is_shared(gate)) {
         if (client->told_of_token && client->epoch == sim->epoch && !sim->tokens[client->by].revoking)
             sim_fail("token %.*s was made, and node %d does not know it", STR_ARG(id), client->node);
-        client_free(client);
+        clients_free(client);
     } else {
         client->op = gate_op(&client->arena, caught_up, client);
         gate_catch_up(gate, &client->op);
@@ -141,7 +144,7 @@ static void show_token(struct client *client)
 static void begin(enum client_kind kind, int node, int slot, bool person, void (*go)(struct client *client))
 {
     int by = (int)sim_random(TOKENS / 2) * 2 + person;
-    struct client *client = sim->tokens[by].made ? client_new(kind, node, slot) : NULL;
+    struct client *client = sim->tokens[by].made ? clients_new(kind, node, slot) : NULL;
     if (!client)
         return;
     client->by = by;
@@ -222,8 +225,37 @@ static void go_note(struct client *client)
 
 /* ---- people ---- */
 
+/* As for every request that answers a call (api/): agents have not the right. */
+static bool may_decide(const struct client *client)
+{
+    const struct token *token = gate_token_by_id(gate_of(client), by_id(client));
+    struct err err;
+    return sim->mistake == MISTAKE_AGENT_DECIDES ||
+           rc_ok(auth_allow(token, (struct right){SCOPE_DECIDE, BOUND_HERE}, &err));
+}
+
+/* A person answers a call of Nod's own agent. */
+static void go_decide_run(struct client *client)
+{
+    struct str call = arena_str(&client->arena, runs_open_call());
+    if (!call.n) {
+        clients_free(client);
+        return;
+    }
+    uint64_t which = sim_random(10);
+    client->decide = (struct decide){.op = op_of(client), .session = sim_session(SLOTS), .call_id = call,
+                                     .decision = which == 0   ? DECISION_ABORT
+                                                 : which == 1 ? DECISION_DENY : DECISION_ALLOW_ONCE,
+                                     .actor = by_name(client), .by = by_id(client), .reach = DECIDE_EVERYWHERE};
+    gate_decide(gate_of(client), &client->decide);
+}
+
 static void go_decide(struct client *client)
 {
+    if (!may_decide(client)) {
+        clients_free(client);
+        return;
+    }
     static const enum decision decisions[] = {DECISION_ALLOW_ONCE, DECISION_ALLOW_SESSION, DECISION_ALLOW_ALWAYS,
                                               DECISION_DENY, DECISION_ABORT, DECISION_CANCELLED};
     enum decision decision = decisions[sim_random(sizeof decisions / sizeof *decisions)];
@@ -286,13 +318,14 @@ static void go_rule(struct client *client)
 /* ---- whoever runs it ---- */
 
 /* Makes the session, or the token; of a token that was made: revokes it. */
-static void make_session(int node, int slot)
+void clients_make_session(int node, int slot)
 {
-    struct client *client = client_new(CLIENT_SESSION, node, slot);
+    struct client *client = clients_new(CLIENT_SESSION, node, slot);
     if (!client)
         return;
     struct data_session_created *created = arena_new(&client->arena, struct data_session_created);
-    *created = (struct data_session_created){.title = STR("a garden"), .timeout_seconds = (int64_t)sim_random(3) * 4};
+    *created = (struct data_session_created){.title = STR("a garden"), .cwd = STR("/garden"),
+                                             .timeout_seconds = (int64_t)sim_random(3) * 4};
     client->session = (struct session_change){.op = op_of(client), .new_id = sim_session(slot), .created = created,
                                               .actor = STR("admin")};
     gate_change_session(gate_of(client), &client->session);
@@ -306,7 +339,7 @@ static void change_token(int node, int by)
         return; /* somebody makes it */
     if (token->made && sim_random(8))
         return;
-    client = client_new(CLIENT_TOKEN, node, 0);
+    client = clients_new(CLIENT_TOKEN, node, 0);
     if (!client)
         return;
     client->by = by;
@@ -322,12 +355,12 @@ static void kept(struct append *append)
 {
     struct client *client = append->arg;
     append_free(append);
-    client_free(client);
+    clients_free(client);
 }
 
 static void keep(int node, struct append *append)
 {
-    struct client *client = client_new(CLIENT_KEEP, node, 0);
+    struct client *client = clients_new(CLIENT_KEEP, node, 0);
     if (!client) {
         append_free(append);
         return;
@@ -335,25 +368,6 @@ static void keep(int node, struct append *append)
     append->done = kept;
     append->arg = client;
     gate_keep(gate_of(client), append);
-}
-
-/* A run is claimed by whoever saw its last status, which is named in the new one. */
-static void claim_run(int node, int slot)
-{
-    struct append *append = append_new();
-    uint64_t delivered = sim->nodes[node].gate->core.delivered, last = 0;
-    for (size_t i = 0; i < sim->db.count && sim->db.rows[i].event.seq <= delivered; i++)
-        if (sim->db.rows[i].event.kind == EVENT_RUN_STATUS &&
-            str_eq(sim->db.rows[i].event.session, sim_session(slot)))
-            last = sim->db.rows[i].event.seq;
-    if (sim->mistake != MISTAKE_SECOND_RUN)
-        append_need(append, (struct need){.need = NEED_RUN_AT, .session = sim_session(slot), .call = sim_thread(slot),
-                                          .seq = last});
-    struct str data = arena_printf(&append->arena, "{\"status\":\"running\",\"after\":%llu}", (unsigned long long)last);
-    (void)append_event(append, (struct event){.kind = EVENT_RUN_STATUS, .at_ms = sim->wall_ms,
-                                              .session = sim_session(slot), .thread = sim_thread(slot),
-                                              .actor = STR("nod"), .data = data});
-    keep(node, append);
 }
 
 /* What archive.c does when the file is written: the session leaves if nothing has happened in it since. */
@@ -390,26 +404,28 @@ void clients_act(int node)
     int slot = (int)sim_random(SLOTS);
     uint64_t act = sim_random(100);
     sim->at = node;
-    if (act < 26)
+    if (act < 23)
         begin(CLIENT_ASK, node, slot, false, go_ask);
-    else if (act < 32)
+    else if (act < 28)
         begin(CLIENT_STATUS, node, slot, false, go_status);
-    else if (act < 52)
-        begin(CLIENT_DECIDE, node, slot, true, go_decide);
-    else if (act < 58)
+    else if (act < 46)
+        begin(CLIENT_DECIDE, node, slot, sim_random(8) != 0, go_decide);
+    else if (act < 51)
         begin(CLIENT_REPORT, node, slot, false, go_report);
-    else if (act < 68)
+    else if (act < 60)
         begin(CLIENT_EXECUTE, node, slot, false, go_execute);
-    else if (act < 71)
+    else if (act < 63)
         begin(CLIENT_NOTE, node, slot, false, go_note);
-    else if (act < 75)
+    else if (act < 67)
         begin(CLIENT_SESSION, node, slot, true, go_session);
-    else if (act < 81)
+    else if (act < 73)
         begin(CLIENT_RULE, node, slot, true, go_rule);
-    else if (act < 84)
-        claim_run(node, slot);
-    else if (act < 90)
-        make_session(node, slot);
+    else if (act < 79)
+        runs_act(node);
+    else if (act < 86)
+        begin(CLIENT_RUN_DECIDE, node, SLOTS, true, go_decide_run);
+    else if (act < 91)
+        clients_make_session(node, slot);
     else if (act < 96)
         change_token(node, (int)sim_random(TOKENS));
     else if (act < 98)

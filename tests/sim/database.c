@@ -279,11 +279,21 @@ static void forget_rules(struct append *group)
                 append->needs[i].seq = UINT64_MAX;
 }
 
+static void forget_runs(struct append *group)
+{
+    for (struct append *append = group; append; append = append->next)
+        for (unsigned i = 0; i < append->need_count; i++)
+            if (append->needs[i].need == NEED_RUN_AT)
+                append->needs[i].need = NEED_NONE;
+}
+
 static struct rc commit_once(struct backend_handle *handle, struct append *group, struct err *err)
 {
     bool tried = false, kept = false;
     if (sim->mistake == MISTAKE_OLD_RULES)
         forget_rules(group);
+    if (sim->mistake == MISTAKE_SECOND_RUN)
+        forget_runs(group);
     handle->commit_sent = false;
     handle->group = group;
     if (!db()->shared)
@@ -421,6 +431,11 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, str
         TRY(check_history(handle, err));
     rows_answer(read);
     read->seen = db()->shown;
+    struct anchor last = {.seq = read->seen};
+    if (db()->shared && last.seq) {
+        last.hash = db()->rows[last.seq - 1].hash;
+        memory_meet(handle->memory, &last); /* the answer shows what may not have been followed yet */
+    }
     bool all = read->kind == READ_EVENTS && read->kinds == 0 && str_empty(read->session);
     for (size_t i = 0; db()->shared && all && i < read->event_count; i++) {
         const struct row *row = &db()->rows[read->events[i].seq - 1];

@@ -125,6 +125,8 @@ struct id __wrap_id_new(const char *prefix)
     return id;
 }
 
+struct id __wrap_id_short(void) { return __wrap_id_new("short"); }
+
 void __wrap_id_secret(char out[ID_SECRET_BYTES])
 {
     (void)snprintf(out, ID_SECRET_BYTES, "nod_%llu", (unsigned long long)++sim->ids);
@@ -163,17 +165,24 @@ const struct backend *__wrap_backend_find(const char *url, const char **ret_plac
 
 /* ---- tools ---- */
 
-/* The call is named in its input: {"call":"call_1"}. */
+static struct str files_now(struct arena *arena) { return arena_printf(arena, "version %d", sim->files); }
+
+/* The call is named in its input: {"call":"call_1"}, or {"command":"dig use_1"} of an agent of our own. As the real
+ * tools do, it acts only on what it was planned from. */
 struct tool_result __wrap_tool_do(const struct tool_use *use, struct str files)
 {
     if (sim->nodes[sim_node()].dead)
         return (struct tool_result){.text = STR("killed"), .is_error = true};
-    check_effect(use->session, json_text(use->input, "call"), files);
+    struct str now = files_now(use->arena), command = json_text(use->input, "command");
+    if (files.n && !str_eq(files, now) && sim->mistake != MISTAKE_OTHER_FILES)
+        return (struct tool_result){.text = STR("the file has changed since it was shown"), .is_error = true};
+    if (command.n)
+        runs_effect(command, now);
+    else
+        check_effect(use->session, json_text(use->input, "call"), files.n ? now : files, NULL);
     fiber_yield();
     return (struct tool_result){.text = STR("done")};
 }
-
-static struct str files_now(struct arena *arena) { return arena_printf(arena, "version %d", sim->files); }
 
 struct tool_look __wrap_tool_look(const struct tool_use *use)
 {
@@ -189,6 +198,8 @@ static void recovered(void *arg, const struct err *err)
     node->broken = node->broken || !node->ready; /* the program ends, and is started again */
     if (node->ready && !node->dead)
         notify_start(node->notify);
+    if (node->ready && !node->dead)
+        runtime_start(node->runtime);
 }
 
 static void broke(void *arg, const struct err *err)
@@ -211,6 +222,7 @@ void node_start(int number)
                                    .protected = "/home/sim/nod", .broken = broke, .arg = node};
     CHECK(rc_ok(gate_open(NULL, &options, &node->gate, &err)));
     messages_open(number);
+    runs_open(number);
     gate_recover(node->gate, recovered, node);
     node_turn(number);
 }
@@ -259,7 +271,7 @@ void node_turn(int number)
 static void end_work(int number)
 {
     enum { ROUNDS = 50 };
-    for (int i = 0; i < ROUNDS && (messages_busy(number) || clients_open(number)); i++) {
+    for (int i = 0; i < ROUNDS && (messages_busy(number) || runs_busy(number) || clients_open(number)); i++) {
         fiber_drain(number);
         node_turn(number);
     }
@@ -274,12 +286,17 @@ void node_kill(int number)
     node->dead = true;
     followers_leave(number);
     clients_leave(number);
+    runs_kill(number);
     end_work(number);
     sim->at = number;
     if (messages_busy(number))
         sim_fail("node %d does not end what it sends", number);
+    if (runs_busy(number))
+        sim_fail("node %d does not end its runs", number);
     notify_close(node->notify);
     gate_close(node->gate);
+    if (!runs_busy(number))
+        runtime_free(node->runtime);
     for (int i = 0; i < CLIENTS_MAX; i++)
         if (sim->clients[i].kind != CLIENT_NONE && sim->clients[i].node == number)
             sim_fail("node %d does not give back what it has begun (kind %d, phase %u)", number,

@@ -1,6 +1,7 @@
 /* The rows of the virtual database, looked through from end to end: the facts that the judge asks for, the answers of
  * reads, and a second opinion on every outcome. Slow and plain on purpose. */
 #include "base/limits.h"
+#include "sim/fiber.h"
 #include "sim/sim.h"
 
 static bool is_of(const struct row *row, struct str session) { return str_eq(row->event.session, session); }
@@ -199,7 +200,8 @@ void rows_settle(struct append *group, const struct rows *rows, struct ghost *gh
             CHECK(at < rows->count);
             const struct event_row *judged = &rows->events[at];
             struct row row = {.event = append->events[i], .hash = judged->hash, .chain = judged->chain,
-                              .deadline_ms = judged->deadline_ms, .group = sim->db.groups};
+                              .deadline_ms = judged->deadline_ms, .group = sim->db.groups,
+                              .owner = runs_owner(sim_node())};
             if (!ghost)
                 rows_add(&row);
             else if (ghost->count < sizeof ghost->rows / sizeof *ghost->rows) {
@@ -254,14 +256,24 @@ static void answer_open(struct read *read)
 {
     for (size_t i = 0; i < sim->db.shown; i++) {
         const struct row *row = &sim->db.rows[i];
-        if (is_gone(row) || row->event.kind != EVENT_TOOL_APPROVAL_REQUEST ||
-            is_answered(&row->event))
+        if (is_gone(row) || row->event.kind != EVENT_TOOL_APPROVAL_REQUEST || is_answered(&row->event) ||
+            (!str_empty(read->session) && !is_of(row, read->session)) ||
+            (!str_empty(read->thread) && !str_eq(read->thread, row->event.thread)))
             continue;
         const struct row *call = rows_find(row->event.session, row->event.call, EVENT_TOOL_CALL);
         read->open[read->open_count++] = (struct open_approval){
             .call = event_copy(&read->arena, &call->event), .request = event_copy(&read->arena, &row->event),
             .deadline_ms = row->deadline_ms};
     }
+}
+
+/* Whether it is the last of its thread that reads see. */
+static bool is_last_run(const struct row *row)
+{
+    for (size_t i = (size_t)row->event.seq; i < sim->db.shown; i++)
+        if (sim->db.rows[i].event.kind == EVENT_RUN_STATUS && str_eq(sim->db.rows[i].event.thread, row->event.thread))
+            return false;
+    return row->event.kind == EVENT_RUN_STATUS && sim->mistake != MISTAKE_RUNS_LEFT;
 }
 
 static bool is_asked_for(const struct read *read, const struct row *row)
@@ -272,6 +284,7 @@ static bool is_asked_for(const struct read *read, const struct row *row)
     case READ_SESSION: return row->event.kind == EVENT_SESSION_CHANGED && is_of(row, read->session);
     case READ_TOKENS: return row->event.kind == EVENT_TOKEN_CHANGED;
     case READ_RULES: return row->event.kind == EVENT_RULE_CHANGED;
+    case READ_RUNS: return row->event.seq > read->after && is_last_run(row);
     default: return false;
     }
 }

@@ -48,13 +48,13 @@ void sim_fail(const char *format, ...)
 
 struct str sim_session(int slot)
 {
-    static const char *const names[] = {"ses_a", "ses_b", "ses_c"};
+    static const char *const names[] = {"ses_a", "ses_b", "ses_c", "ses_runs"};
     return str_of(names[slot / CALLS]);
 }
 
 struct str sim_thread(int slot)
 {
-    static const char *const names[] = {"ses_a.main", "ses_b.main", "ses_c.main"};
+    static const char *const names[] = {"ses_a.main", "ses_b.main", "ses_c.main", "ses_runs.main"};
     return str_of(names[slot / CALLS]);
 }
 
@@ -189,7 +189,8 @@ static bool is_quiet(int64_t since_us)
 {
     bool open = sim->steady_us - since_us < (int64_t)CALM_MS * 1000;
     for (unsigned i = 0; i < sim->node_count; i++)
-        open = open || !is_up((int)i) || clients_open((int)i);
+        open = open || !is_up((int)i) || clients_open((int)i) || runs_busy((int)i) ||
+               messages_sending((int)i);
     return !open;
 }
 

@@ -1,9 +1,10 @@
 /* The simulated world: some nodes, one database, a clock, people and agents. One seed makes one run, always the same.
  *
- * A node is the real gate on the real store (gate/, store/store.c with its threads, group.c, memory.c, judge.c), and
- * the real outbox of messages to people (notify/). The machine below it is not: threads are fibers (fiber.c), the
- * clock, timers, wakers and random numbers are the seed's (machine.c), the backend keeps its rows in memory
- * (database.c, rows.c), and messages go to a receiver in messages.c. Clients (clients.c) use gate.h.
+ * A node is the real gate on the real store (gate/, store/store.c with its threads, group.c, memory.c, judge.c), with
+ * the real outbox of messages to people (notify/) and Nod's own agent (runtime/). The machine below it is not: threads
+ * are fibers (fiber.c), the clock, timers, wakers and random numbers are the seed's (machine.c), the backend keeps its
+ * rows in memory (database.c, rows.c), messages go to a receiver in messages.c, and the model's answers are made in
+ * runs.c. Clients (clients.c) use gate.h.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -11,6 +12,7 @@
 #include "base/id.h"
 #include "event/append.h"
 #include "gate/gate.h"
+#include "runtime/runtime.h"
 #include "store/backend.h"
 #include "store/memory.h"
 
@@ -23,6 +25,7 @@ enum {
     TOKENS = 6,
     FOLLOWERS = 4,
     ROWS_MAX = 1800,
+    USES_COUNTED = 256,
     CALL_ROWS_MAX = 1000, /* no client begins anything more: the rest is for answers and messages */
     ARRIVALS_MAX = 2000,
     SENDINGS_MAX = 64,
@@ -53,7 +56,10 @@ enum {
     X(HISTORY_UNNOTICED, "nobody looks whether history went backwards")                 \
     X(NO_LOOK, "a follower whose notification is lost never looks by itself")           \
     X(FLIPPED_BYTE, "a byte of a row is flipped")                                       \
-    X(GONE_UNTOLD, "numbers that are in archives are not listed")
+    X(GONE_UNTOLD, "numbers that are in archives are not listed")                       \
+    X(RUNS_LEFT, "a node that starts does not look for runs that are not over")         \
+    X(OTHER_FILES, "a tool acts on files that have changed since they were compared")   \
+    X(AGENT_DECIDES, "nobody looks whether a token may decide")
 
 enum mistake {
 #define X(name, words) MISTAKE_##name,
@@ -91,6 +97,7 @@ struct row {
     int64_t deadline_ms; /* of a request */
     uint64_t group;      /* rows of one are kept together */
     bool gone;           /* in an archive */
+    struct str owner;    /* of runs: the name of the process that wrote it */
 };
 
 struct backend_handle {
@@ -133,6 +140,7 @@ struct database {
 struct node {
     struct gate *gate;         /* NULL: it is down */
     struct notify *notify;
+    struct runtime *runtime;
     struct timer *timers;
     struct waker *wakers;
     struct before_sleep *before_sleep;
@@ -146,7 +154,8 @@ struct node {
 /* ---- clients ---- */
 
 enum client_kind { CLIENT_NONE, CLIENT_ASK, CLIENT_STATUS, CLIENT_DECIDE, CLIENT_REPORT, CLIENT_EXECUTE, CLIENT_NOTE,
-                   CLIENT_SESSION, CLIENT_RULE, CLIENT_TOKEN, CLIENT_CATCH_UP, CLIENT_KEEP, CLIENT_KINDS };
+                   CLIENT_SESSION, CLIENT_RULE, CLIENT_TOKEN, CLIENT_CATCH_UP, CLIENT_KEEP, CLIENT_RUN,
+                   CLIENT_RUN_DECIDE, CLIENT_KINDS };
 
 struct client {
     union {
@@ -159,6 +168,11 @@ struct client {
         struct session_change session;
         struct rule_change rule;
         struct token_change token;
+        union {
+            struct run_start start;
+            struct run_go go;
+            struct run_cancel cancel;
+        } run;
     };
     enum client_kind kind;
     struct arena arena;
@@ -216,6 +230,7 @@ struct world {
     struct messages messages;
     uint64_t acked;            /* the last seq that anybody was told of */
     unsigned effects[SLOTS];
+    unsigned uses, effects_of_uses[USES_COUNTED]; /* of tools, by Nod's own agent */
     int files;                 /* version of the files that tools show */
     uint64_t ended;            /* operations that had an answer */
     bool calm, trace;
@@ -241,8 +256,24 @@ void node_kill(int number);
 /* A turn of its loop: wakers, timers, what has ended. */
 void node_turn(int number);
 
+struct client *clients_new(enum client_kind kind, int node, int slot);
+void clients_free(struct client *client);
+void clients_make_session(int node, int slot);
+
+/* runs.c */
+void runs_open(int number);
+void runs_kill(int number);
+bool runs_busy(int number);
+struct str runs_owner(int number);
+void runs_effect(struct str command, struct str files);
+void runs_check_row(const struct row *row);
+void runs_act(int node);
+struct str runs_open_call(void);
+void runs_check_end(void);
+
 /* messages.c */
 void messages_open(int number);
+bool messages_sending(int number);
 /* After a kill: whether it still is at work on any. */
 bool messages_busy(int number);
 void messages_check_end(void);
@@ -272,7 +303,8 @@ void followers_leave(int node);
 void check_row(const struct row *row);
 void check_done(const struct client *client);
 void check_told(struct follower *follower, const struct event *event);
-void check_effect(struct str session, struct str call, struct str files);
+/* `count`: the acts of this call, or NULL: it is one of the slots. */
+void check_effect(struct str session, struct str call, struct str files, unsigned *count);
 void check_node(int number);
 void check_end(void);
 

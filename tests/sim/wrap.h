@@ -40,6 +40,7 @@ _Noreturn void __wrap_err_die(const char *file, int line, const char *what);
 int __wrap_malloc_trim(size_t pad);
 void __wrap_log_write(enum log_level level, const char *what, const struct log_field *fields);
 struct id __wrap_id_new(const char *prefix);
+struct id __wrap_id_short(void);
 void __wrap_id_secret(char out[ID_SECRET_BYTES]);
 void __wrap_id_random(void *bytes, size_t n);
 struct timer *__wrap_timer_new(struct loop *loop, void (*fire)(void *arg), void *arg);
@@ -53,6 +54,10 @@ void __wrap_loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void __wrap_loop_forget(struct loop *loop, struct before_sleep *before);
 void __wrap_loop_again(struct loop *loop);
 const struct backend *__wrap_backend_find(const char *url, const char **ret_place);
+struct worker;
+struct request;
+struct answer;
+struct rc __wrap_model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err);
 struct tool_result __wrap_tool_do(const struct tool_use *use, struct str files);
 struct tool_look __wrap_tool_look(const struct tool_use *use);
 
