@@ -27,21 +27,21 @@ def syncs(pg):
     return server.wal_syncs(pg)
 
 
-def test_each_call_by_itself_waits_for_the_disk(pg, world):
+def test_each_call_by_itself_waits_for_the_disk(_pg, world):
     """PostgreSQL does not sync a transaction that only notifies: without its message in the log the second commit of a
     group returns at once. The server's own process that writes the log would hide it, so it rests."""
-    (a,), _ = nodes(pg, world, 1)
-    admin = a.admin()
-    session = admin.session(**ASK)
-    set_option(pg, "wal_writer_delay", "10s")
+    pg = server.Postgres("wal_writer_delay=10s").start()
     try:
-        eventually(lambda: pg.sql("SHOW wal_writer_delay", "template1") == "10s", "the setting")
+        (a,), _ = nodes(pg, world, 1)
+        admin = a.admin()
+        session = admin.session(**ASK)
         before = syncs(pg)
         for n in range(CALLS):
             admin.ask(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
         eventually(lambda: syncs(pg) - before >= CALLS, f"a sync for each of {CALLS} calls")
+        a.stop()
     finally:
-        set_option(pg, "wal_writer_delay", None)
+        pg.remove()
 
 
 def test_what_is_visible_and_not_durable_is_told_by_nobody(pg, world):

@@ -52,9 +52,7 @@ class Postgres:
 
     def start(self):
         settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=300",
-                    "shared_buffers=64MB", "max_wal_size=1GB",
-                    "recovery_init_sync_method=syncfs",  # else a start after a crash syncs every file of every test's database
-                    *self.settings]
+                    "shared_buffers=64MB", "max_wal_size=1GB", *self.settings]
         with open(os.path.join(self.folder, "log"), "ab") as log:
             arguments = [word for setting in settings for word in ("-c", setting)]
             self.process = subprocess.Popen(self.command("postgres", "-D", self.data, *arguments), cwd=self.folder,
