@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The source tarball: two runs give the same bytes; it builds without npm and without network, twice to the same bytes.
+A node of the last schema beside one of today's on one database: refused by name, and nothing is lost.
 
     run.py [WORDS...]      only the tests whose name holds one of the words
 
-Compiles Nod twice: a part of `make test-long`, not of `make test`.
+Compiles Nod several times: a part of `make test-long`, not of `make test`.
 """
 import filecmp
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import tempfile
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path += [os.path.join(ROOT, "tests", part) for part in ("postgres", "talks")]
 # A second build must compile, not copy what the first one compiled.
 ENVIRONMENT = {**os.environ, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
 
@@ -72,6 +75,51 @@ def test_two_builds_of_the_tarball_are_equal_and_name_no_folder():
             assert folder.encode() not in open(program, "rb").read(), f"{folder} is in the program"
         commit = run("git", "rev-parse", "--short=12", "HEAD").strip()
         assert commit in run(programs[0], "version"), run(programs[0], "version")
+
+
+def program_before(place):
+    """A program of the newest commit that knew one schema of PostgreSQL less than today's."""
+    with open(os.path.join(ROOT, "src/store/postgres_schema.c"), encoding="utf-8") as file:
+        today = max(map(int, re.findall(r"const step_(\d+)\[\]", file.read())))
+    made = run("git", "log", "--format=%H", f"-Sconst step_{today}[]", "--", "src/store/postgres_schema.c").split()
+    if not made:
+        raise AssertionError("the history does not go back to the last schema: clone without --depth")
+    subprocess.run(f"git archive {made[-1]}^ | tar -x -C {place}", shell=True, check=True, cwd=ROOT)
+    run("make", "build", cwd=place)
+    return os.path.join(place, "build", "nod")
+
+
+def test_a_node_of_the_last_schema_is_refused_by_name_beside_todays():
+    import server
+    import world
+    if not server.find_programs():
+        raise AssertionError("PostgreSQL is not installed (dev/setup test)")
+    world.NOD = os.path.join(ROOT, "build", "nod")
+    with tempfile.TemporaryDirectory() as place:
+        before, today = program_before(place), world.NOD
+        pg, estate = server.Postgres().start(), world.World()
+        try:
+            url = pg.create("nod")
+            world.NOD = before
+            old = estate.server("--store", url, data=os.path.join(estate.folder, "old"))
+            admin = old.admin()
+            session = admin.session(toolPolicies={"Bash": "ask"})
+            admin.call(session["threadId"], "Bash", {"command": "make"}, id="before")
+            world.NOD = today
+            new = estate.server("--store", url, data=os.path.join(estate.folder, "new"))
+            for reply in (admin.ask(session["threadId"], "Bash", {"command": "make"}, id="c1"), admin.decide(session["id"], "before", "deny")):
+                world.must(reply.status == 503 and reply.code == "outdated" and "newer nod" in reply.json["error"]["message"], f"{reply}")
+            world.must(admin.get("/readyz").status == 503, "the older node says that it is ready")
+            world.Client(new, admin.token).decided(session["id"], "before", "allow_once")
+            old.stop()
+            world.NOD = before
+            again = world.Server(estate, old.data, ["--store", url]).start(wait=False)
+            world.must(again.process.wait(world.PATIENCE) == 1 and "use a newer nod" in again.log(), again.log())
+            world.NOD = today
+            estate.nod("verify", "--store", url)
+        finally:
+            estate.close(quietly=True)
+            pg.remove()
 
 
 def main():
