@@ -63,7 +63,8 @@ void acp_cancel_turn(struct buf *out, struct str session);
 /* The prompt request with a text added before it. */
 void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words);
 /* A request that begins a session, with our "_meta" (NULL: as it is) and with `self`, the proxy, in front of its MCP
- * servers; `identity` is the proxy's. A server that cannot be put behind it is left out, and counted. */
+ * servers; `identity` is the proxy's. Without a proxy (NULL) there are none. A server that cannot be put behind it is
+ * left out, and counted. */
 unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_message *request, const char *meta,
                          const char *self, const char *identity);
 

@@ -363,8 +363,8 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
     unsigned left_out = 0;
     json_open(&servers, '[');
     for (const struct json *one = given && given->type == JSON_ARRAY ? given->first : NULL; one; one = one->next) {
-        struct mcp_front front;
-        bool read = mcp_front_read(one, &front);
+        struct mcp_front front = {0};
+        bool read = self && mcp_front_read(one, &front);
         front.name = json_text(one, "name");
         front.identity = identity;
         if (read)

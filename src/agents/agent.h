@@ -88,6 +88,7 @@ struct agent_once {
     bool (*unhooks)(struct str word); /* whether a word of its command line could take the hook away again */
     const char *variable;             /* that is set for it */
     const char *unset;                /* a variable that would take the hook away; NULL: none */
+    const char *closes;               /* is 1 unless it is set: the repository's settings are not read; NULL: none */
 };
 
 /* How the agent is made to ask about everything over ACP, and the modes it may be switched to. */
@@ -99,6 +100,19 @@ struct agent_acp {
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
     const char *not_asked;          /* the acts that it still does without asking */
+};
+
+/* The agent in a box. A key of its model stays outside: the agent gets an address on its own loopback device. */
+enum { AGENT_KEYS_MAX = 2 };
+struct agent_boxed {
+    struct agent_key {
+        const char *key, *url;       /* variables; of the second key, the first is set to a placeholder */
+        const char *address;         /* when the variable `url` is not set */
+        const char *header;          /* in front of the key */
+    } keys[AGENT_KEYS_MAX];
+    const char *const *variables;    /* that it gets as they are; a key among them can be read in the box */
+    const char *const *files;        /* its settings, below the home folder */
+    const char *credentials;         /* of a login, likewise; in the box only when there is no key */
 };
 
 /* Where the agent's settings name its MCP servers. */
@@ -113,6 +127,7 @@ struct agent {
     struct agent_place place;
     struct agent_once once;
     struct agent_acp acp;   /* programs NULL: the agent has no ACP mode that is known */
+    struct agent_boxed boxed;
     struct agent_mcp mcp;
 };
 #define X(name) extern const struct agent agent_##name;

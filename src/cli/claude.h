@@ -26,7 +26,7 @@ struct claude_asks {
     struct cli *cli;
     struct relay_pipe *pipe;
     struct relay_record *record;
-    struct claude_box *box; /* in which Claude Code runs; NULL: in none */
+    struct agent_box *box;  /* in which Claude Code runs; NULL: in none */
     struct str session, thread, cwd;
     struct cli *person;     /* answers questions here, with the person's token; NULL: the person answers elsewhere */
     bool on_screen;         /* claude_screen.h shows them */

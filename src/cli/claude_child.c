@@ -1,6 +1,6 @@
 /* Claude Code as a child: its command line. */
+#include "cli/agent_box.h"
 #include "cli/claude.h"
-#include "cli/claude_box.h"
 
 #include <signal.h>
 
@@ -46,8 +46,11 @@ struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const st
 {
     char **argv = compose(cli, args, session);
     struct err why = {.code = ERR_OK};
-    if (cli->settings.origins[SETTING_ID_sandbox].kind == ORIGIN_FLAG && cli->settings.sandbox)
-        return claude_box_start(cli, asks, argv, ret_child, err);
+    const struct agent_box_wish wish = {.agent = &agent_claude, .record = asks->record, .session = asks->session,
+                                        .thread = asks->thread, .cwd = asks->cwd,
+                                        .hint = ", or say where it is with NOD_CLAUDE"};
+    if (agent_box_wanted(cli))
+        return agent_box_start(cli, &wish, argv, ret_child, &asks->box, err);
     struct rc rc = relay_child_start(argv, NULL, ret_child, &why);
     if (rc.code != ERR_NOT_FOUND)
         return rc_ok(rc) ? rc : err_set(err, rc.code, "%s", why.text);
@@ -57,12 +60,12 @@ struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const st
 void claude_child_kill(struct claude_asks *asks, struct relay_child *child, int number)
 {
     if (asks->box)
-        claude_box_kill(asks->box);
+        agent_box_kill(asks->box);
     else
         (void)kill(-child->pid, number);
 }
 
 int claude_child_wait(struct claude_asks *asks, struct relay_child *child)
 {
-    return asks->box ? claude_box_wait(asks->box, child) : relay_child_wait(child);
+    return asks->box ? agent_box_wait(asks->box, child) : relay_child_wait(child);
 }

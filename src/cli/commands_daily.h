@@ -131,11 +131,11 @@
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; nod mcp install makes it") \
       OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's")          \
       OPTION(0, "header-env", "NAME=VARIABLE", "with --url: a header with the variable's value; may be repeated")) \
-    X(acp, "acp", TALKS | SITS, "AGENT...", "stand between an editor and an ACP agent; it asks here",         \
+    X(acp, "acp", TALKS | SITS | WRAPS, "AGENT...", "stand between an editor and an ACP agent; it asks here",         \
       "Name it in the editor's settings in the agent's place: nod acp -- gemini --acp. Everything passes as it " \
       "is, but for permissions, files that are written, terminals and switches of the mode: each waits until a " \
       "rule or a person allows it. The agent is started so that it asks about everything it can be made to ask " \
-      "about. With -p there is no editor: one prompt, then the end.",                                        \
+      "about; --sandbox puts all of it in a box. With -p there is no editor: one prompt, then the end.",   \
       OPTION('p', "prompt", "WORDS", "be the client for one prompt")                                         \
       OPTION(0, "agent", "NAME", "one of" AGENT_WORDS "; else by the program's name") \
       OPTION(0, "auth", "METHOD", "with -p: how the agent is to log in")                                     \

@@ -4,6 +4,7 @@
  * in its terminal as in a run without one. When the hook is in its settings already, it is left to that.
  */
 #include "base/limits.h"
+#include "cli/agent_box.h"
 #include "cli/hook_install.h"
 #include "cli/identity.h"
 #include "cli/local.h"
@@ -22,8 +23,12 @@ static struct rc check_arguments(struct cli *cli, const struct agent *agent, str
         if (agent->once.unhooks(str_of(cli->argv[i])))
             return err_set(err, ERR_INVALID, "'%s' could take the questions away from Nod, so nod %s does not "
                                              "take it", cli->argv[i], agent->name);
+    if (agent_box_wanted(cli))
+        return err_set(err, ERR_INVALID, "nod %s has no box; nod acp --sandbox -- AGENT has one", agent->name);
     if (agent->once.unset)
         (void)unsetenv(agent->once.unset);
+    if (agent->once.closes && setenv(agent->once.closes, "1", 0) != 0)
+        return err_set(err, ERR_INTERNAL, "no room for a variable");
     return RC_OK;
 }
 

@@ -146,7 +146,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(tripwire, FLAG, "tripwire", "NOD_TRIPWIRE", IN_FLAGS | IN_FILE, SERVES, "yes", NULL,                 \
       "at the Unix socket, refuse answers and changes of processes that an agent has started")             \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES | WRAPS, "no", NULL,             \
-      "commands of runs in a box (unset: yes for new installations); `nod claude`: all of it in one")      \
+      "commands of runs in a box (unset: yes for new installations); `nod claude`, `nod acp`: the agent in one")      \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \
       "where rules allow WebSearch, the model may search by its provider's own tool")                      \
     X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \

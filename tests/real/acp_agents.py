@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pwd
 import subprocess
 import threading
 
@@ -262,6 +263,36 @@ def test_gemini_stays_in_a_mode_that_asks(place):
         d.decide(next_call(d), "deny", feedback="never")
         must("never" in json.dumps(editor.sees("mode")), f"{editor.saw}")
         editor.close()
+
+
+def answers(d):
+    """The end of the conversation, as the model has it."""
+    last = d.model.requests[-1] if d.model.requests else {}
+    return json.dumps(last.get("contents", last.get("messages")))[-2500:]
+
+
+def test_gemini_in_a_box(place):
+    """The command is allowed at the gate: what is held is held by the box. The key of the model is not in it."""
+    secret = os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, f".nod-test-{os.getpid()}")
+    with open(secret, "w", encoding="ascii") as file:
+        file.write("OUTSIDE-THE-BOX")
+    try:
+        with at("gemini", place) as d:
+            d.model.script += [d.bash(f"echo worked > made.txt; cat {secret}; env; ls -a {d.world.data} $HOME; curl -sS -m 20 http://unlisted.invalid/; printf end-%d 42")]
+            run = d.run([*relay(d, "gemini", "--sandbox", "-p", "go")], GEMINI_API_KEY="dummy-key-of-the-model")
+            call = next_call(d)
+            must("echo worked" in json.dumps(call["toolCall"]["input"]), f"{call}")
+            d.decide(call)
+            host = next_call(d, [call["toolCallId"]])
+            must(host["toolCall"]["name"] == "Net" and host["toolCall"]["input"] == {"host": "unlisted.invalid", "port": 80, "for": "gemini"}, f"{host}")
+            d.decide(host, "deny")
+            run.ends()
+            said = json.dumps(d.model.requests[-1]["contents"])
+            must(d.has("made.txt") and d.read("made.txt") == "worked\n" and "end-42" in said, f"it does not work in the project: {said[-2500:]} {run.err}")
+            must("OUTSIDE-THE-BOX" not in said and "dummy-key" not in said and "admin.token" not in said, f"it reached out: {said[-2500:]}")
+            must("all of it in a box" in run.err, run.err)
+    finally:
+        os.unlink(secret)
 
 
 def test_gemini_without_an_editor(place):

@@ -361,12 +361,13 @@ def test_opencode_for_one_run_without_a_change_in_its_settings(place):
     """A plugin of the project that changes calls comes before Nod's: what is asked is what runs."""
     with at(OpencodeDesk, place, "touch made.txt", "touch second.txt", "touch third.txt") as d:
         place.environment.update({"NOD_OPENCODE": d.program, "OPENCODE_PURE": "1"})
-        d.put("late.js", """export const Late = async () => ({ "tool.execute.before": async (call, given) => {
+        d.put("late.js", """import { writeFileSync } from "node:fs"
+            export const Late = async () => (writeFileSync("ran.txt", ""), { "tool.execute.before": async (call, given) => {
             if (given.args.command === "touch third.txt") given.args.command = "touch changed.txt" } })""")
         d.put("opencode.json", json.dumps({"plugin": ["./late.js"]}))
-        run = d.nod("opencode", "run", "--print-logs", "go")
+        run = d.nod("opencode", "run", "--print-logs", "go", OPENCODE_DISABLE_PROJECT_CONFIG="0")
         first = d.waiting()[0]
-        must(command_of(first) == "touch made.txt" and not d.has("made.txt"), f"not the call: {first}")
+        must(command_of(first) == "touch made.txt" and not d.has("made.txt") and d.has("ran.txt"), f"not the call: {first}")
         d.decide(first, "deny", feedback="not this one, thanks")
         d.decide(eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0])
         d.decide(eventually(lambda: [p for p in d.admin.pending() if "changed" in command_of(p)], lambda: f"the third waits: {d.told()}")[0], "deny")
@@ -374,6 +375,10 @@ def test_opencode_for_one_run_without_a_change_in_its_settings(place):
         must(d.has("second.txt") and not d.has("made.txt") and not d.has("third.txt") and not d.has("changed.txt"), f"not as decided: {d.told()}")
         must("not this one, thanks" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
         must(not os.path.exists(os.path.join(place.folder, ".config/opencode/plugin")), "the settings were changed")
+        os.unlink(os.path.join(d.project, "ran.txt"))
+        d.nod("opencode", "run", "--print-logs", "go")
+        d.decide(d.waiting()[0], "deny")
+        must(not d.has("ran.txt"), "a program of the repository ran unasked")
         for words in (("--pure", "run", "go"), ("run", "--attach=http://127.0.0.1:1", "go"), ("attach", "http://127.0.0.1:1")):
             must("does not take it" in d.nod("opencode", *words).ends(2).err, f"{words} were taken")
 

@@ -21,8 +21,8 @@ class Relayed:
 
     def __init__(self, world, *more, begin=True):
         self.world = world
-        self.folder = os.path.join(world.folder, f"acp{world.number()}")
         self.project = os.path.join(world.environment["HOME"], "project")
+        self.folder = os.path.join(self.project if "--sandbox" in more else world.folder, f"acp{world.number()}")
         for folder in (self.folder, self.project):
             os.makedirs(folder, exist_ok=True)
         self.errors = open(os.path.join(self.folder, "errors"), "ab")
@@ -247,6 +247,22 @@ def test_the_proxy_stands_in_front_of_servers_of_the_editor(world):
     must("2 MCP servers" in r.close()[1], "nobody is told what is left out")
 
 
+def test_an_agent_in_a_box_does_not_reach_around_it(world):
+    """By the editor, which is outside: its files are asked about, its terminals are not for the agent, nor are MCP servers."""
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(ls:*)"})
+    secret = os.path.join(world.environment["HOME"], ".ssh", "id_rsa")
+    r = Relayed(world, "--sandbox", begin=False)
+    r.answer(r.send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+    r.answer(r.send("session/new", {"cwd": r.project, "mcpServers": [{"name": "x", "command": "/bin/true", "args": [], "env": []}]}))
+    r.prompt({"method": "terminal/create", "params": {"command": "ls"}}, {"method": "fs/read_text_file", "params": {"path": secret}})
+    decide(admin, waiting(admin, "id_rsa"), "deny", feedback="mine")
+    must([a["error"]["message"] for a in r.answered(2)][1] == "mine" and "in a box" in r.answered(2)[0]["error"]["message"], f"{r.answered(2)}")
+    must(not [m for m in r.lines if m.get("method", "").startswith(("fs/", "terminal/"))], f"{r.lines}")
+    must(next(m for m in heard(r.folder) if m.get("method") == "session/new")["params"]["mcpServers"] == [], "a server outside")
+    must("1 MCP servers" in r.close()[1], "nobody is told")
+
+
 def test_requests_that_nobody_knows_do_not_reach_the_editor(world):
     world.server()
     r = Relayed(world)
@@ -347,6 +363,9 @@ def test_without_an_editor(world):
 
 def test_an_agent_that_cannot_be_started(world):
     world.server()
+    for agent in ("codex", "opencode"):
+        must("has no box" in world.nod("--sandbox", agent, "x", exits=2).stderr, "a box is promised that is not there")
+    must("cannot find" in world.nod("acp", "--sandbox", "--", "/nonexistent/agent", exits=4).stderr, "no words")
     must("cannot start" in world.nod("acp", "--", "/nonexistent/agent", exits=4).stderr, "no words")
 
 

@@ -48,5 +48,11 @@ const struct agent agent_claude = {
                             "{\"ask\":[\"Bash\",\"Read\",\"Edit\",\"Write\",\"MultiEdit\",\"NotebookEdit\",\"Glob\","
                             "\"Grep\",\"WebFetch\",\"WebSearch\"]}}}}}",
             .safe_modes = WORDS("default", "plan"), .not_asked = "its own lists"},
+    .boxed = {.keys = {{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com", "x-api-key: "},
+                       {"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "https://api.anthropic.com",
+                        "authorization: Bearer "}},
+              .variables = WORDS("ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+                                 "CLAUDE_CODE_EXECUTABLE"),
+              .credentials = ".claude/.credentials.json"},
     .mcp = {".claude.json", "mcpServers"},
 };

@@ -38,5 +38,9 @@ const struct agent agent_gemini = {
                        "mode. With -p its own rules deny first: use --approval-mode yolo."},
     .acp = {.programs = WORDS("gemini"), .more_args = WORDS("--admin-policy", "{file}"), .file = policy,
             .safe_modes = WORDS("default", "plan"), .not_asked = "its own memory and lists"},
+    .boxed = {.keys = {{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com",
+                        "x-goog-api-key: "}},
+              .variables = WORDS("GEMINI_MODEL", "GEMINI_CLI_NO_RELAUNCH"), .files = WORDS(".gemini/settings.json"),
+              .credentials = ".gemini/oauth_creds.json"},
     .mcp = {".gemini/settings.json", "mcpServers"},
 };

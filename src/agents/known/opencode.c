@@ -91,7 +91,10 @@ const struct agent agent_opencode = {
     .place = {.variable = "OPENCODE_CONFIG_DIR", .folder = ".config/opencode", .file = "plugin/nod.js", .text = plugin,
               .words = "opencode started with OPENCODE_PURE or --pure loads no plugins, and runs its tools unasked. "
                        "A conversation that is already open loads it when opencode is started anew."},
-    .once = {.put = put_plugin, .unhooks = unhooks, .variable = "OPENCODE_CONFIG_CONTENT", .unset = "OPENCODE_PURE"},
+    .once = {.put = put_plugin, .unhooks = unhooks, .variable = "OPENCODE_CONFIG_CONTENT", .unset = "OPENCODE_PURE",
+             .closes = "OPENCODE_DISABLE_PROJECT_CONFIG"}, /* they name programs: plugins, MCP servers */
     .acp = {.programs = WORDS("opencode"), .variable = "OPENCODE_PERMISSION", .value = "{\"*\":\"ask\"}",
             .safe_modes = WORDS("build", "plan"), .not_asked = "nothing that was seen"},
+    .boxed = {.variables = WORDS("OPENCODE_CONFIG_CONTENT"), .files = WORDS(".config/opencode/opencode.json"),
+              .credentials = ".local/share/opencode/auth.json"},
 };

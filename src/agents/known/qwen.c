@@ -14,5 +14,8 @@ const struct agent agent_qwen = {
             .file = "{\"permissions\":{\"ask\":"
                     "[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]}}\n",
             .safe_modes = WORDS("default", "plan"), .not_asked = "its own memory and lists"},
+    /* It sends everything through the proxy of the box, also to its own loopback device: its key must be inside. */
+    .boxed = {.variables = WORDS("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_CODE_NO_RELAUNCH"),
+              .files = WORDS(".qwen/settings.json"), .credentials = ".qwen/oauth_creds.json"},
     .mcp = {".qwen/settings.json", "mcpServers"},
 };

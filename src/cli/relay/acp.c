@@ -12,7 +12,6 @@
 #include "agents/rpc.h"
 #include "base/limits.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,7 +28,7 @@ static void drop(struct acp *acp, const char *who, const char *why)
         return;
     cli_note("nod acp: too much of this; the agent is ended");
     (void)relay_pipe_close(&acp->child.in);
-    (void)relay_child_end(&acp->child);
+    (void)acp_wait_agent(acp);
     _exit(1);
 }
 
@@ -139,10 +138,11 @@ static void pass_session(struct acp *acp, const struct acp_message *m)
             session->replays = true;
         unlock(acp);
     }
-    unsigned left_out = acp_put_session(&line, &arena, m, acp->agent->acp.session_meta, acp->self, acp->identity);
+    unsigned left_out = acp_put_session(&line, &arena, m, acp->agent->acp.session_meta,
+                                        acp->box ? NULL : acp->self, acp->identity);
     if (left_out)
-        cli_note("nod acp: %u MCP servers of the editor are left out: they are neither programs nor addresses",
-                 left_out);
+        cli_note("nod acp: %u MCP servers of the editor are left out: %s", left_out,
+                 acp->box ? "the agent in its box cannot start them" : "they are neither programs nor addresses");
     if (!line.over)
         (void)relay_pipe_send(&acp->child.in, &line);
     else
@@ -238,7 +238,7 @@ void acp_end_agent(struct acp *acp)
 {
     cli_note("nod acp: the agent is in a mode in which it asks less; it is ended");
     relay_pipe_close(&acp->child.in);
-    (void)kill(-acp->child.pid, SIGTERM);
+    acp_kill_agent(acp);
 }
 
 static void take_update(struct acp *acp, const struct acp_message *m)

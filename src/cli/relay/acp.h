@@ -64,6 +64,8 @@ struct acp {
     struct str name, cwd;    /* name: "acp:gemini" */
     const char *self, *identity; /* paths of this program and of its identity */
     struct relay_child child;
+    struct agent_box *box;   /* in which the agent runs; NULL: in none */
+    struct relay_gate box_gate; /* where the box asks for hosts */
     struct relay_record record;
     struct relay_pipe editor; /* our standard output; closed: there is no editor */
     pthread_mutex_t session_lock; /* held while a session is looked up or made at the gate */
@@ -88,6 +90,12 @@ void acp_from_agent(void *acp, struct str line);
 void acp_deliver(struct acp *acp, struct str id, struct str line);
 /* Ends an agent that is in a mode in which it asks less. */
 void acp_end_agent(struct acp *acp);
+
+/* acp_command.c */
+/* Kills the agent; its output ends, and so does the relay. */
+void acp_kill_agent(struct acp *acp);
+/* Ends the agent, whose input is closed, and returns its exit status as a shell reports it. */
+int acp_wait_agent(struct acp *acp);
 
 /* acp_sessions.c; with the lock held. The session is made when it is not there; NULL: there are too many. */
 struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd);

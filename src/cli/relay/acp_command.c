@@ -2,6 +2,7 @@
 #include "cli/relay/acp.h"
 
 #include "base/limits.h"
+#include "cli/agent_box.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
@@ -15,36 +16,73 @@ enum { OUR_WORDS_MAX = 8 };
 
 /* ---- the switch ---- */
 
-static struct rc write_switch(struct acp *acp, const char **ret_path, struct err *err)
+/* Writes the file that makes the agent ask, if it has one; `ret_path` is its path as the agent sees it. */
+static struct rc write_switch(struct acp *acp, bool boxed, const char **ret_path, struct err *err)
 {
     struct cli *cli = acp->cli;
+    const char *outside = cli->settings.data, *inside = outside;
     *ret_path = "";
     if (!acp->agent->acp.file)
         return RC_OK;
-    const char *folder = arena_printf(&cli->arena, "%s/acp", cli->settings.data).p;
     TRY(file_own_folder(cli->settings.data, err));
+    if (boxed)
+        TRY(agent_box_home(cli, acp->cwd, &outside, &inside, err));
+    const char *folder = arena_printf(&cli->arena, "%s/acp", outside).p;
     TRY(file_own_folder(folder, err));
-    *ret_path = arena_printf(&cli->arena, "%s/%s", folder, acp->agent->name).p;
-    return file_write_private(*ret_path, str_of(acp->agent->acp.file), err);
+    *ret_path = arena_printf(&cli->arena, "%s/acp/%s", inside, acp->agent->name).p;
+    return file_write_private(arena_printf(&cli->arena, "%s/%s", folder, acp->agent->name).p,
+                              str_of(acp->agent->acp.file), err);
 }
 
 static const char *fill_in(const char *word, const char *path) { return strcmp(word, "{file}") == 0 ? path : word; }
+
+static struct rc start_boxed(struct acp *acp, char **argv, const char *value, struct err *err)
+{
+    struct relay_gate *gate = &acp->box_gate;
+    relay_gate_init(gate, acp->cli, &acp->record);
+    gate->cwd = acp->cwd;
+    gate->agent = acp->name;
+    gate->title = arena_printf(&acp->cli->arena, "the box of %s in %.*s", acp->agent->name,
+                               STR_ARG(local_title(acp->cwd)));
+    TRY(relay_gate_session(gate, err));
+    const struct agent_box_wish wish = {.agent = acp->agent, .record = &acp->record, .session = gate->session,
+                                        .thread = gate->thread, .cwd = acp->cwd,
+                                        .variable = acp->agent->acp.variable, .value = value, .hint = ""};
+    return agent_box_start(acp->cli, &wish, argv, &acp->child, &acp->box, err);
+}
 
 static struct rc start_agent(struct acp *acp, struct err *err)
 {
     struct cli *cli = acp->cli;
     const struct agent *agent = acp->agent;
-    const char *path;
+    bool boxed = agent_box_wanted(cli);
+    const char *path, *value;
     char **argv = arena_array(&cli->arena, char *, (size_t)cli->argc + OUR_WORDS_MAX);
     int n = 0;
-    TRY(write_switch(acp, &path, err));
+    TRY(write_switch(acp, boxed, &path, err));
     for (; n < cli->argc; n++)
         argv[n] = cli->argv[n];
     for (size_t i = 0; agent->acp.more_args && agent->acp.more_args[i]; i++)
         argv[n++] = (char *)fill_in(agent->acp.more_args[i], path);
-    if (agent->acp.variable && setenv(agent->acp.variable, fill_in(agent->acp.value, path), 1) != 0)
+    value = agent->acp.variable ? fill_in(agent->acp.value, path) : NULL;
+    if (boxed)
+        return start_boxed(acp, argv, value, err);
+    if (value && setenv(agent->acp.variable, value, 1) != 0)
         return err_set(err, ERR_INTERNAL, "no room for a variable");
     return relay_child_start(argv, NULL, &acp->child, err);
+}
+
+void acp_kill_agent(struct acp *acp)
+{
+    if (acp->box)
+        agent_box_kill(acp->box);
+    else
+        (void)kill(-acp->child.pid, SIGTERM);
+}
+
+int acp_wait_agent(struct acp *acp)
+{
+    return acp->box ? agent_box_end(acp->box, &acp->child) : relay_child_end(&acp->child);
 }
 
 /* ---- who we are ---- */
@@ -79,7 +117,8 @@ static struct rc describe(struct acp *acp, struct err *err)
     if (!acp->agent || !acp->agent->acp.safe_modes)
         return err_set(err, ERR_INVALID, "--agent is one of" AGENT_WORDS ", not '%s'", named);
     acp->name = arena_printf(&cli->arena, "acp:%s", acp->agent->name);
-    cli_note("nod acp: %s; not asked about: %s", acp->agent->name, acp->agent->acp.not_asked);
+    cli_note("nod acp: %s; not asked about: %s%s", acp->agent->name, acp->agent->acp.not_asked,
+             agent_box_wanted(cli) ? "; all of it in a box" : "");
     return RC_OK;
 }
 
@@ -97,7 +136,7 @@ static void end(struct acp *acp, bool agent_ended)
         (void)pause();
     acp_take_back(acp, STR_NONE, STR_NONE);
     relay_pipe_close(&acp->child.in);
-    int status = relay_child_end(&acp->child);
+    int status = acp_wait_agent(acp);
     relay_record_end(&acp->record);
     _exit(agent_ended ? status : 0);
 }
@@ -134,7 +173,7 @@ struct rc acp_command(struct cli *cli, struct err *err)
         cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
     if (rc_bad(rc)) {
         cli_note("nod: %s", err->text);
-        (void)kill(-acp.child.pid, SIGTERM);
+        acp_kill_agent(&acp);
         _exit(1);
     }
     end(&acp, false);

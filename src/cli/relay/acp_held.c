@@ -260,6 +260,8 @@ static const char *trouble_of(struct acp *acp, const struct acp_held *held)
     for (const struct acp_held *other = acp->held; other; other = other->next)
         if (of_agent(other) == of_agent(held) && str_eq(other->message.id, held->message.id))
             return "a request of this id is open already";
+    if (acp->box && str_is(held->message.method, "terminal/create"))
+        return "the agent is in a box, and a terminal of the editor is not";
     return acp->held_count >= ACP_HELD_MAX ? "too much waits for an answer already" : NULL;
 }
 
@@ -268,7 +270,8 @@ static void describe(struct acp_held *held)
 {
     const struct json *tool = json_get(held->message.params, "toolCall");
     held->permission = str_is(held->message.method, "session/request_permission");
-    held->only_rules = str_is(held->message.method, "fs/read_text_file");
+    /* An agent in a box sees no more through the editor than a person allows. */
+    held->only_rules = str_is(held->message.method, "fs/read_text_file") && !held->acp->box;
     held->form = str_is(held->message.method, "elicitation/create");
     if (!held->permission)
         return;

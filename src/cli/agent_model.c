@@ -1,9 +1,10 @@
 /* The way of a boxed agent to its model, with the key outside of the box.
  *
- * Claude Code in the box talks plain HTTP to a port of its own loopback device (ANTHROPIC_BASE_URL). Each connection is
- * served here, outside: one request is read, sent on to the real address with the key that the box never sees, and the
- * answer is written back, events one by one as they come. Headers with credentials are not taken from the box. */
-#include "cli/claude_box.h"
+ * The agent in the box talks plain HTTP to a port of its own loopback device (ANTHROPIC_BASE_URL and its like). Each
+ * connection is served here, outside: one request is read, sent on to the real address with the key that the box never
+ * sees, and the answer is written back, events one by one as they come. Headers with credentials are not taken from
+ * the box. */
+#include "cli/agent_box.h"
 
 #include "http/http.h"
 
@@ -86,7 +87,7 @@ static bool read_head(struct call_to_model *call)
 static bool is_ours(struct str name)
 {
     static const char *const names[] = {"host", "connection", "content-length", "x-api-key", "authorization",
-                                        "accept-encoding", "transfer-encoding", "expect", "cookie"};
+                                        "x-goog-api-key", "accept-encoding", "transfer-encoding", "expect", "cookie"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_same_letters(name, str_of(names[i])))
             return true;
@@ -147,7 +148,7 @@ static bool on_event(void *arg, struct str type, struct str data)
                                               "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")))
         return false;
     call->started = true;
-    if (!str_empty(type))
+    if (!str_empty(type) && !str_is(type, "message")) /* the type of those without one; Gemini takes no such line */
         buf_printf(&event, "event: %.*s\n", STR_ARG(type));
     for (struct str rest = data; rest.n || data.n == 0;) {
         buf_puts(&event, "data: ");

@@ -1,12 +1,13 @@
-/* Claude Code in a box: its tree, its home, its way out.
+/* An agent in a box: its tree, its home, its way out.
  *
  *  - It is controlled by its standard input and output, so no socket of Nod is in the box.
  *  - Its home is a folder per project that Nod keeps, so that conversations can be resumed; the person's is not there.
- *  - The key of the model stays here (claude_model.c). Without a key its own credentials must be inside, where every
+ *    The agent's settings are copied into it at each start.
+ *  - The key of the model stays here (agent_model.c). Without a key its own credentials must be inside, where every
  *    command it runs can read them: that is said at the start.
  *  - What else it wants to reach is asked about as `Net host:port` in its session, by the same call as everything.
  */
-#include "cli/claude_box.h"
+#include "cli/agent_box.h"
 
 #include "agents/agents.h"
 #include "base/digest.h"
@@ -22,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -29,17 +31,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MODEL_PORT = 3129, ENVIRONMENT_MAX = 64, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
+enum { MODEL_PORT = 3129, ENVIRONMENT_MAX = 96, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
 
-struct claude_box {
+struct agent_box {
     struct egress_host host;
     struct egress *egress;
-    struct claude_asks *asks;
+    struct agent_box_wish wish;
+    const struct agent_key *key; /* of the model; NULL: there is none */
     struct model_proxy proxy;
     struct http_client *client;
     pthread_mutex_t lock; /* for the client */
     int report, life;
 };
+
+bool agent_box_wanted(const struct cli *cli)
+{
+    return cli->settings.sandbox && cli->settings.origins[SETTING_ID_sandbox].kind == ORIGIN_FLAG;
+}
 
 /* ---- who may be reached ---- */
 
@@ -54,7 +62,7 @@ static struct str net_id(struct arena *arena, const struct egress_target *target
     return arena_printf(arena, "net.%.32s", hex);
 }
 
-static struct str net_body(struct arena *arena, const struct claude_box *box, const struct egress_target *target)
+static struct str net_body(struct arena *arena, const struct agent_box *box, const struct egress_target *target)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
@@ -65,22 +73,22 @@ static struct str net_body(struct arena *arena, const struct claude_box *box, co
     json_open(&out, '{');
     json_member(&out, "host", str_of(target->host));
     json_member_u64(&out, "port", target->port);
-    json_member(&out, "for", STR("claude"));
+    json_member(&out, "for", str_of(box->wish.agent->name));
     json_close(&out, '}');
-    json_member(&out, "cwd", box->asks->cwd);
+    json_member(&out, "cwd", box->wish.cwd);
     json_member(&out, "byDefault", STR("ask"));
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }
 
 /* True when there is an answer. A server that is away is asked again until the time is over. */
-static bool ask_once(struct claude_box *box, const struct egress_target *target, struct egress_verdict *verdict)
+static bool ask_once(struct agent_box *box, const struct egress_target *target, struct egress_verdict *verdict)
 {
     ARENA_SCOPE(arena);
     struct http_response response = {0};
     const struct json *json = NULL;
     struct call call;
-    struct str path = arena_printf(&arena, "/api/threads/%.*s/tool-calls?wait=%d", STR_ARG(box->asks->thread),
+    struct str path = arena_printf(&arena, "/api/threads/%.*s/tool-calls?wait=%d", STR_ARG(box->wish.thread),
                                    NET_SLICE_S);
     (void)pthread_mutex_lock(&box->lock);
     struct rc rc = http_client_call(box->client, &arena, "POST", path, net_body(&arena, box, target),
@@ -104,7 +112,7 @@ static bool ask_once(struct claude_box *box, const struct egress_target *target,
 
 static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
 {
-    struct claude_box *box = (struct claude_box *)(void *)host;
+    struct agent_box *box = (struct agent_box *)(void *)host;
     int64_t until_us = clock_steady_us() + (int64_t)NET_WAIT_S * 1000000;
     (void)snprintf(ret_verdict->why, sizeof ret_verdict->why,
                    "nobody has answered yet whether %.100s:%u may be reached; try again later", want->target->host,
@@ -116,7 +124,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
 /* The call itself is the line in the log; what came of it is its result. */
 static bool keep(struct egress_host *host, const struct egress_use *use)
 {
-    struct claude_box *box = (struct claude_box *)(void *)host;
+    struct agent_box *box = (struct agent_box *)(void *)host;
     ARENA_SCOPE(arena);
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
@@ -124,14 +132,14 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
         return true;
     struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
                                      remote_escape(&arena, net_id(&arena, &use->target)).p,
-                                     STR_ARG(box->asks->session));
+                                     STR_ARG(box->wish.session));
     json_open(&out, '{');
     json_member(&out, "content", arena_printf(&arena, "%llu connections, %llu bytes up, %llu bytes down",
                                               (unsigned long long)use->connections, (unsigned long long)use->up,
                                               (unsigned long long)use->down));
     json_member_bool(&out, "isError", false);
     json_close(&out, '}');
-    relay_record_post(box->asks->record, target, buf_str(&buf));
+    relay_record_post(box->wish.record, target, buf_str(&buf));
     return true;
 }
 
@@ -139,7 +147,7 @@ static void release(struct egress_host *host) { (void)host; }
 
 static bool serve(struct egress_host *host, uint16_t port, int client, const atomic_bool *ended)
 {
-    struct claude_box *box = (struct claude_box *)(void *)host;
+    struct agent_box *box = (struct agent_box *)(void *)host;
     if (port != MODEL_PORT || !box->proxy.key_header)
         return false;
     model_proxy_serve(&box->proxy, client, ended);
@@ -160,7 +168,35 @@ static struct rc keep_home(struct cli *cli, const char *project, const char **re
     return file_own_folder(*ret_home, err);
 }
 
-static size_t put_environment(struct cli *cli, const struct claude_box *box, const char *home,
+struct rc agent_box_home(struct cli *cli, struct str folder, const char **ret_outside, const char **ret_inside,
+                         struct err *err)
+{
+    char real[PATH_MAX];
+    if (!realpath(arena_c(&cli->arena, folder), real))
+        return err_set(err, ERR_IO, "the folder cannot be opened: %s", strerror(errno));
+    *ret_inside = box_setting_of(cli)->home;
+    return keep_home(cli, real, ret_outside, err);
+}
+
+/* A copy of each file of settings, below the home that Nod keeps. */
+static struct rc put_settings(struct cli *cli, const struct agent *agent, const char *home, struct err *err)
+{
+    enum { SETTINGS_BYTES_MAX = 1 << 20 };
+    const char *own = getenv("HOME");
+    for (size_t i = 0; own && agent->boxed.files && agent->boxed.files[i]; i++) {
+        const char *name = agent->boxed.files[i];
+        struct str text;
+        if (rc_bad(file_read(&cli->arena, arena_printf(&cli->arena, "%s/%s", own, name).p, SETTINGS_BYTES_MAX, &text,
+                             NULL)))
+            continue;
+        for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/'))
+            TRY(file_own_folder(arena_printf(&cli->arena, "%s/%.*s", home, (int)(slash - name), name).p, err));
+        TRY(file_write_private(arena_printf(&cli->arena, "%s/%s", home, name).p, text, err));
+    }
+    return RC_OK;
+}
+
+static size_t put_environment(struct cli *cli, const struct agent_box *box, const char *home,
                               char *environment[ENVIRONMENT_MAX])
 {
     static const char *const kept[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "COLORTERM", "IS_SANDBOX"};
@@ -179,54 +215,76 @@ static size_t put_environment(struct cli *cli, const struct claude_box *box, con
         environment[n++] = added[i];
     environment[n++] = (char *)arena_printf(&cli->arena, "HOME=%s", home).p;
     /* The box gets the variables that choose the model, but a placeholder instead of the key. */
-    static const char *const models[] = {"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL",
-                                         "CLAUDE_CODE_MAX_OUTPUT_TOKENS"};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (getenv(models[i]))
-            environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", models[i], getenv(models[i])).p;
-    if (box->proxy.key_header) {
-        environment[n++] = (char *)arena_printf(&cli->arena, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d", MODEL_PORT).p;
-        environment[n++] = "ANTHROPIC_API_KEY=kept-outside-the-box";
+    const struct agent *agent = box->wish.agent;
+    for (size_t i = 0; agent->boxed.variables && agent->boxed.variables[i]; i++)
+        if (getenv(agent->boxed.variables[i]))
+            environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", agent->boxed.variables[i],
+                                                    getenv(agent->boxed.variables[i])).p;
+    if (!agent->boxed.keys[0].key)
+        cli_note("nod: Nod has no way to keep the key of %s's model outside: every command that the agent runs can "
+                 "read what is in the box of it", agent->title);
+    if (box->key) {
+        environment[n++] = (char *)arena_printf(&cli->arena, "%s=http://127.0.0.1:%d", box->key->url, MODEL_PORT).p;
+        environment[n++] = (char *)arena_printf(&cli->arena, "%s=kept-outside-the-box", agent->boxed.keys[0].key).p;
     }
+    if (box->wish.variable)
+        environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", box->wish.variable, box->wish.value).p;
     environment[n] = NULL;
     CHECK(n < ENVIRONMENT_MAX);
     return n;
 }
 
-static void open_model_proxy(struct cli *cli, struct claude_box *box)
+static void open_model_proxy(struct cli *cli, struct agent_box *box)
 {
-    const char *key = getenv("ANTHROPIC_API_KEY"), *token = getenv("ANTHROPIC_AUTH_TOKEN");
-    const char *url = getenv("ANTHROPIC_BASE_URL");
-    box->proxy.url = url && url[0] ? arena_c(&cli->arena, str_of(url)) : "https://api.anthropic.com";
-    if (key && key[0])
-        box->proxy.key_header = arena_printf(&cli->arena, "x-api-key: %s", key).p;
-    else if (token && token[0])
-        box->proxy.key_header = arena_printf(&cli->arena, "authorization: Bearer %s", token).p;
-}
-
-/* A subscription's credentials are a file, which must be in the box unless there is an API key. */
-static void put_credentials(struct cli *cli, const char *home, struct box *made)
-{
-    const char *path = arena_printf(&cli->arena, "%s/.claude/.credentials.json", home).p;
-    if (access(path, R_OK) != 0)
-        return;
-    for (size_t i = 0; i < BOX_PATHS_MAX; i++) {
-        if (!made->read[i]) {
-            made->read[i] = path;
-            break;
-        }
+    const struct agent_key *keys = box->wish.agent->boxed.keys;
+    for (size_t i = 0; i < AGENT_KEYS_MAX && keys[i].key && !box->key; i++) {
+        const char *key = getenv(keys[i].key), *url = getenv(keys[i].url);
+        if (!key || !key[0])
+            continue;
+        box->key = &keys[i];
+        box->proxy.url = url && url[0] ? arena_c(&cli->arena, str_of(url)) : keys[i].address;
+        box->proxy.key_header = arena_printf(&cli->arena, "%s%s", keys[i].header, key).p;
     }
-    cli_note("nod: there is no ANTHROPIC_API_KEY, so your Claude login (%s) is in the box, and every command that the "
-             "agent runs can read it", path);
 }
 
-static struct rc describe(struct cli *cli, struct claude_box *box, const char *program, struct box *made,
+static void add_path(struct box *made, const char *path)
+{
+    size_t i = 0;
+    while (i < BOX_PATHS_MAX && made->read[i])
+        i++;
+    if (path && i < BOX_PATHS_MAX)
+        made->read[i] = path;
+}
+
+/* A subscription's credentials are a file, which must be in the box unless there is a key. */
+static void put_credentials(struct cli *cli, const struct agent *agent, const char *home, struct box *made)
+{
+    const char *path = arena_printf(&cli->arena, "%s/%s", home, agent->boxed.credentials).p;
+    if (!agent->boxed.credentials || access(path, R_OK) != 0)
+        return;
+    add_path(made, path);
+    cli_note("nod: there is no %s, so your login (%s) is in the box, and every command that the agent runs can read it",
+             agent->boxed.keys[0].key ? agent->boxed.keys[0].key : "key that Nod could keep outside", path);
+}
+
+/* The folders of the programs that the command line names: an interpreter, and what it is to run. */
+static void add_programs(struct cli *cli, struct box *made, char **argv, const char *program)
+{
+    add_path(made, box_program_folder(&cli->arena, program));
+    for (size_t i = 1; argv[i]; i++) {
+        char real[PATH_MAX];
+        if (argv[i][0] == '/' && realpath(argv[i], real) && access(real, R_OK) == 0)
+            add_path(made, box_program_folder(&cli->arena, real));
+    }
+}
+
+static struct rc describe(struct cli *cli, struct agent_box *box, char **argv, const char *program, struct box *made,
                           struct err *err)
 {
     char real[PATH_MAX], why[BOX_STEP_BYTES * 2] = "";
     struct stat seen;
     const struct box_setting *setting = box_setting_of(cli);
-    if (!realpath(arena_c(&cli->arena, box->asks->cwd), real) || stat(real, &seen) != 0)
+    if (!realpath(arena_c(&cli->arena, box->wish.cwd), real) || stat(real, &seen) != 0)
         return err_set(err, ERR_IO, "the folder cannot be opened: %s", strerror(errno));
     enum box_order order = box_probe(setting, why, sizeof why);
     if (order == BOX_NONE)
@@ -236,12 +294,13 @@ static struct rc describe(struct cli *cli, struct claude_box *box, const char *p
                          .locks = arena_printf(&cli->arena, "%s/boxes", setting->data).p, .hidden = {setting->data},
                          .no_user_namespace = order == BOX_ROOT_NAMESPACES, .proxy = true, .keeps_streams = true};
     TRY(keep_home(cli, made->project, &made->home_from, err));
-    made->read[0] = box_program_folder(&cli->arena, program);
+    TRY(put_settings(cli, box->wish.agent, made->home_from, err));
+    add_programs(cli, made, argv, program);
     open_model_proxy(cli, box);
     if (box->proxy.key_header)
         made->ports[0] = MODEL_PORT;
     else
-        put_credentials(cli, setting->home, made);
+        put_credentials(cli, box->wish.agent, setting->home, made);
     return RC_OK;
 }
 
@@ -275,22 +334,21 @@ static int port_of(const char *address)
     return colon && str_to_u64(str_of(colon + 1), &port) && port < 65536 ? (int)port : 0;
 }
 
-struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **argv, struct relay_child *ret_child,
-                           struct err *err)
+struct rc agent_box_start(struct cli *cli, const struct agent_box_wish *wish, char **argv,
+                          struct relay_child *ret_child, struct agent_box **ret_box, struct err *err)
 {
     int pipes[PIPES][2];
     char *environment[ENVIRONMENT_MAX];
     struct box made;
-    struct claude_box *box = arena_new(&cli->arena, struct claude_box);
+    struct agent_box *box = arena_new(&cli->arena, struct agent_box);
     box->host = (struct egress_host){.judge = judge, .keep = keep, .release = release, .serve = serve};
-    box->asks = asks;
+    box->wish = *wish;
     (void)pthread_mutex_init(&box->lock, NULL);
     const char *program = box_find_program(&cli->arena, argv[0], getenv("PATH"));
     if (!program)
-        return err_set(err, ERR_NOT_FOUND, "cannot find Claude Code ('%s'): install it, or say where it is with "
-                                           "NOD_CLAUDE", argv[0]);
+        return err_set(err, ERR_NOT_FOUND, "cannot find '%s': install %s%s", argv[0], wish->agent->title, wish->hint);
     TRY(remote_client(cli, &box->client, err));
-    TRY(describe(cli, box, program, &made, err));
+    TRY(describe(cli, box, argv, program, &made, err));
     TRY(open_pipes(pipes, err));
     (void)put_environment(cli, box, made.home, environment);
     struct supervisor_start start = {
@@ -314,25 +372,25 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
     box->egress = egress_start(&(struct egress_options){.channel = pipes[NET][0], .host = &box->host,
                                                         .own_ports = own_ports,
                                                         .listeners = made.ports[0] ? 2 : 1});
-    asks->box = box;
+    *ret_box = box;
     return RC_OK;
 }
 
-void claude_box_kill(struct claude_box *box)
+void agent_box_kill(struct agent_box *box)
 {
     if (box->life >= 0)
         (void)close(box->life);
     box->life = -1;
 }
 
-int claude_box_wait(struct claude_box *box, struct relay_child *child)
+int agent_box_wait(struct agent_box *box, struct relay_child *child)
 {
     struct supervisor_report report = {0};
     ssize_t got;
     do
         got = read(box->report, &report, sizeof report);
     while (got < 0 && errno == EINTR);
-    claude_box_kill(box);
+    agent_box_kill(box);
     while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     egress_end(box->egress);
@@ -345,4 +403,13 @@ int claude_box_wait(struct claude_box *box, struct relay_child *child)
         return 1;
     }
     return WIFEXITED(report.value) ? WEXITSTATUS(report.value) : 128 + WTERMSIG(report.value);
+}
+
+int agent_box_end(struct agent_box *box, struct relay_child *child)
+{
+    enum { GRACE_MS = 3000 };
+    struct pollfd look = {.fd = box->report, .events = POLLIN};
+    if (poll(&look, 1, GRACE_MS) <= 0)
+        agent_box_kill(box);
+    return agent_box_wait(box, child);
 }
