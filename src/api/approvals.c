@@ -1,5 +1,5 @@
 /* Calls that wait for an answer, and the answer. */
-#include "api/exchange.h"
+#include "api/cursor.h"
 
 #include "base/stamp.h"
 #include "io/clock.h"
@@ -49,7 +49,7 @@ static void write_pending(struct exchange *x, struct listing *listing)
     json_close(&out, ']');
     json_member_u64(&out, "total", list->total);
     if (list->more)
-        json_member_u64(&out, "next", list->next);
+        cursor_write(&out, list->next);
     json_member_u64(&out, "seq", list->seq);
     write_new_keys(x, &out);
     json_close(&out, '}');
@@ -105,7 +105,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     struct listing *listing = arena_new(x->arena, struct listing);
     if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
         rc_bad(api_query_text(x, "agent", &listing->list.agent, &err)) ||
-        rc_bad(api_query_u64(x, "after", INT64_MAX, &after, &err))) {
+        rc_bad(cursor_query(x, "after", &after, &err))) {
         exchange_fail(x, &err);
         return;
     }

@@ -6,7 +6,7 @@
  *    one by one.
  * 3. One request looks at a bounded stretch of the log and says where the next begins.
  */
-#include "api/exchange.h"
+#include "api/cursor.h"
 
 #include "base/map.h"
 #include "base/stamp.h"
@@ -291,7 +291,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
     if (audit->format == FORMAT_JSON) {
         json_close(&out, ']');
         if (next)
-            json_member_u64(&out, "next", next);
+            cursor_write(&out, next);
         json_close(&out, '}');
     }
 }
@@ -462,7 +462,7 @@ static struct rc read_audit(struct exchange *x, struct audit *audit, struct err 
 {
     struct str format = STR("json");
     TRY(api_query_u64(x, "limit", RECORDS_MAX, &audit->limit, err));
-    TRY(api_query_u64(x, "before", INT64_MAX, &audit->before, err));
+    TRY(cursor_query(x, "before", &audit->before, err));
     TRY(read_time(x, "since", &audit->since_ms, err));
     TRY(read_time(x, "until", &audit->until_ms, err));
     TRY(api_query_text(x, "session", &audit->session, err));

@@ -1,5 +1,5 @@
 /* Events: as pages, and as a live stream that resumes where it was. */
-#include "api/exchange.h"
+#include "api/cursor.h"
 
 #include "api/forms.h"
 #include "event/cloud_event.h"
@@ -39,7 +39,7 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     struct str types = STR_NONE;
     uint64_t limit = 200, live = 0;
     struct str last = http_header(x->http, "last-event-id");
-    TRY(api_query_u64(x, "after", INT64_MAX, &scope->after, err));
+    TRY(cursor_query(x, "after", &scope->after, err));
     TRY(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, err));
     TRY(api_query_text(x, "session", &scope->session, err));
     TRY(api_query_text(x, "thread", &scope->thread, err));
@@ -49,7 +49,7 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     TRY(read_form(x, &scope->form, err));
     scope->live = live == 1;
     scope->limit = limit ? (unsigned)limit : 1;
-    if (last.p && !str_to_u64(last, &scope->after))
+    if (last.p && !cursor_parse(last, &scope->after))
         return err_set(err, ERR_INVALID, "Last-Event-ID must be a seq");
     return events_complete_scope(x->token, scope, err);
 }
@@ -88,7 +88,7 @@ static void page_read(struct read *read)
     for (size_t i = 0; i < read->event_count; i++)
         event_write(&out, &read->events[i]);
     json_close(&out, ']');
-    json_member_u64(&out, "next", next);
+    cursor_write(&out, next);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
     read_free(read);

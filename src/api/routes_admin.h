@@ -21,7 +21,8 @@
       "Revoke the device's own token", "", NULL, 200, "Nothing")                                                      \
     R(audit_read, "GET", "/api/audit", HERE(SEE_ALL), BODY_NONE,                                                      \
       "Every decision, newest first; format=json, csv or jsonl",                                                      \
-      "limit before since until session tool actor agent project decision by text format", NULL, 200, "AuditPage")    \
+      "limit before cursor since until session tool actor agent project decision by text format", NULL, 200,          \
+      "AuditPage")                                                                                                    \
     R(archive_make, "POST", "/api/archive", WIDE(ARCHIVE), BODY_OBJECT,                                               \
       "Move finished sessions in which nothing has happened for so long into an archive file", "", "ArchiveSettings", \
       200, "Archived")                                                                                                \

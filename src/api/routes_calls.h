@@ -9,7 +9,7 @@
     R(sessions_create, "POST", "/api/sessions", WIDE(ASK), BODY_OBJECT,                                            \
       "Start a session", "", "SessionSettings", 201, "Session")                                                    \
     R(sessions_list, "GET", "/api/sessions", HERE(SEE), BODY_NONE,                                                 \
-      "Sessions, newest first", "limit before", NULL, 200, "SessionList")                                          \
+      "Sessions, newest first", "limit before cursor", NULL, 200, "SessionList")                                   \
     R(sessions_show, "GET", "/api/sessions/:session", HERE(SEE), BODY_NONE,                                        \
       "One session", "", NULL, 200, "Session")                                                                     \
     R(sessions_change, "PATCH", "/api/sessions/:session", HERE(SETTINGS), BODY_OBJECT,                             \
@@ -50,11 +50,11 @@
       "DecisionAnswer")                                                                                            \
     R(pending_all, "GET", "/api/approvals/pending", HERE(SEE), BODY_NONE,                                          \
       "Everything that waits for an answer, oldest first, or where that is too much each agent's oldest",          \
-      "after agent limit", NULL, 200, "PendingList")                                                               \
+      "after agent cursor limit", NULL, 200, "PendingList")                                                        \
     R(pending_session, "GET", "/api/sessions/:session/approvals/pending", HERE(SEE), BODY_NONE,                    \
-      "What waits in one session", "after agent limit", NULL, 200, "PendingList")                                  \
+      "What waits in one session", "after agent cursor limit", NULL, 200, "PendingList")                           \
     R(pending_thread, "GET", "/api/threads/:thread/approvals/pending", HERE(SEE), BODY_NONE,                       \
-      "What waits in one thread", "after agent limit", NULL, 200, "PendingList")                                   \
+      "What waits in one thread", "after agent cursor limit", NULL, 200, "PendingList")                            \
     R(pending_show, "GET", "/api/sessions/:session/approvals/:call", HERE(SEE), BODY_NONE,                         \
       "One call that waits, whole", "", NULL, 200, "Pending")                                                      \
     R(pending_show_in_thread, "GET", "/api/threads/:thread/approvals/:call", HERE(SEE), BODY_NONE,                 \
@@ -67,7 +67,7 @@
       "Answer a call of a thread", "", "Decision", 200, "DecisionAnswer")                                          \
     R(events_read, "GET", "/api/events", HERE(SEE), BODY_NONE,                                                     \
       "Events after a seq: a page, or a live stream (Accept: text/event-stream)",                                  \
-      "after session thread types limit live format", NULL, 200, "EventPage")                                      \
+      "after cursor session thread types limit live format", NULL, 200, "EventPage")                               \
     R(socket_open, "GET", "/api/ws", HERE(SEE), BODY_NONE,                                                         \
       "WebSocket: subscribe, decide, call", "", NULL, 101, NULL)                                                   \
     R(requests_create, "POST", "/api/agent-requests", WIDE(RUN), BODY_OBJECT,                                      \

@@ -1,5 +1,5 @@
 /* Sessions and their threads. */
-#include "api/exchange.h"
+#include "api/cursor.h"
 
 #include "base/id.h"
 #include "event/shapes.h"
@@ -202,7 +202,7 @@ static void sessions_read(struct read *read)
     write_sessions(x, &out, read);
     json_close(&out, ']');
     if (read->covered)
-        json_member_u64(&out, "next", read->covered);
+        cursor_write(&out, read->covered);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
     read_free(read);
@@ -213,7 +213,7 @@ void api_sessions_list(struct exchange *x)
     struct err err;
     uint64_t limit = 100, before = 0;
     if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
-        rc_bad(api_query_u64(x, "before", INT64_MAX, &before, &err))) {
+        rc_bad(cursor_query(x, "before", &before, &err))) {
         exchange_fail(x, &err);
         return;
     }
