@@ -42,19 +42,19 @@ void api_deliveries_list(struct exchange *x)
 
 /* ---- a test ---- */
 
-static void tested(struct notify_test *test)
+static void tested(struct op *op)
 {
-    struct exchange *x = test->arg;
+    struct exchange *x = op->owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (test->err.code == ERR_NOT_FOUND) {
-        exchange_fail(x, &test->err);
+    if (op->err.code == ERR_NOT_FOUND) {
+        exchange_fail(x, &op->err);
         return;
     }
     json_open(&out, '{');
-    json_member_bool(&out, "sent", test->err.code == ERR_OK);
-    json_member_i64(&out, "status", test->status);
-    json_member(&out, "error", test->err.code == ERR_OK ? STR_NONE : str_of(test->err.text));
+    json_member_bool(&out, "sent", op->err.code == ERR_OK);
+    json_member_i64(&out, "status", ((const struct notify_test *)op)->status);
+    json_member(&out, "error", op->err.code == ERR_OK ? STR_NONE : str_of(op->err.text));
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }
@@ -62,7 +62,8 @@ static void tested(struct notify_test *test)
 void api_channels_test(struct exchange *x)
 {
     struct notify_test *test = arena_new(x->arena, struct notify_test);
-    *test = (struct notify_test){.channel = x->params[0], .person = token_person(x->actor), .done = tested, .arg = x};
+    *test = (struct notify_test){.op = gate_op(x->arena, tested, x), .channel = x->params[0],
+                                 .person = token_person(x->actor)};
     notify_test_channel(x->api->notify, test);
 }
 
@@ -197,14 +198,15 @@ void api_answers_look(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-static void answered(struct notify_taking *taking)
+static void answered(struct op *op)
 {
-    struct exchange *x = taking->arg;
-    enum err_code code = taking->err.code;
+    const struct notify_taking *taking = (const struct notify_taking *)op;
+    struct exchange *x = op->owner;
+    enum err_code code = op->err.code;
     if (code == ERR_ALREADY_DECIDED || code == ERR_MORE_PEOPLE)
         (void)exchange_undecided(x, &taking->decide);
     else if (code != ERR_OK)
-        refuse(x, &taking->err);
+        refuse(x, &op->err);
     else
         exchange_decided(x, &taking->decide);
 }
@@ -215,7 +217,7 @@ void api_answers_take(struct exchange *x)
 {
     struct notify_taking *taking = arena_new(x->arena, struct notify_taking);
     struct err err;
-    *taking = (struct notify_taking){.arena = x->arena, .done = answered, .arg = x};
+    *taking = (struct notify_taking){.op = gate_op(x->arena, answered, x)};
     if (rc_bad(json_want_str(x->body, "token", LIMIT_ID_BYTES, &taking->token, &err)) ||
         rc_bad(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &taking->feedback, &err)))
         refuse(x, &err);
@@ -226,11 +228,11 @@ void api_answers_take(struct exchange *x)
 /* ---- presses that a chat posts ---- */
 
 /* Slack shows whoever pressed an error unless it gets a 200; what became of the call stands in the message. */
-static void press_taken(struct notify_taking *taking)
+static void press_taken(struct op *op)
 {
-    if (taking->err.code != ERR_OK)
-        log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", taking->err.text));
-    answer_empty(taking->arg, 200);
+    if (op->err.code != ERR_OK)
+        log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", op->err.text));
+    answer_empty(op->owner, 200);
 }
 
 /* Open to anyone: the signature is the credential, and the token in it. */
@@ -243,7 +245,7 @@ void api_answers_press(struct exchange *x)
     bool there = false;
     struct err err;
     x->http->query = x->http->body; /* a form is written as a query is */
-    *taking = (struct notify_taking){.arena = x->arena, .done = press_taken, .arg = x};
+    *taking = (struct notify_taking){.op = gate_op(x->arena, press_taken, x)};
     if (rc_bad(http_query(x->http, "payload", &there, &press.payload, &err)) ||
         rc_bad(notify_read_press(x->api->notify, x->arena, &press, &taking->token, &err)))
         refuse(x, &err);

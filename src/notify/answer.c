@@ -11,10 +11,10 @@
 
 static void finish(struct notify_taking *taking, struct err err)
 {
-    taking->err = err;
+    taking->op.err = err;
     taking->notify->answers_taken += err.code == ERR_OK;
     taking->notify->answers_refused += err.code != ERR_OK;
-    taking->done(taking);
+    taking->op.done(&taking->op);
 }
 
 static void decided(struct op *op)
@@ -30,10 +30,10 @@ void notify_take(struct notify *n, struct notify_taking *taking)
     struct notify_answer answer;
     const struct token *person;
     struct decide *decide = &taking->decide;
-    struct arena *arena = taking->arena;
+    struct arena *arena = taking->op.arena;
     taking->notify = n;
-    if (rc_bad(notify_find_person(n, taking->token, &answer, &person, &taking->err))) {
-        finish(taking, taking->err);
+    if (rc_bad(notify_find_person(n, taking->token, &answer, &person, &taking->op.err))) {
+        finish(taking, taking->op.err);
         return;
     }
     *decide = (struct decide){.op = gate_op(arena, decided, taking),
@@ -88,9 +88,9 @@ struct press {
     struct notify_taking taking;
 };
 
-static void press_taken(struct notify_taking *taking)
+static void press_taken(struct op *op)
 {
-    struct press *press = taking->arg;
+    struct press *press = op->owner;
     loop_call_finish(&press->loop_call);
 }
 
@@ -104,17 +104,17 @@ struct str polling_answer(struct polling *polling, struct str token)
 {
     struct poller *poller = polling->arg;
     struct press press = {.poller = poller,
-                          .taking = {.arena = &poller->arena, .token = token, .done = press_taken, .arg = &press},
+                          .taking = {.op = gate_op(&poller->arena, press_taken, &press), .token = token},
                           .loop_call = {.start = take_press, .arg = &press}};
     work_call_loop(poller->notify->pollers, &press.loop_call);
-    if (press.taking.err.code == ERR_MORE_PEOPLE)
-        return arena_str(&poller->arena, str_of(press.taking.err.text));
-    if (press.taking.err.code == ERR_OK)
+    if (press.taking.op.err.code == ERR_MORE_PEOPLE)
+        return arena_str(&poller->arena, str_of(press.taking.op.err.text));
+    if (press.taking.op.err.code == ERR_OK)
         return press.taking.decide.decision == DECISION_DENY ? STR("Denied.") : STR("Allowed once.");
     log_line(LOG_WARN, "an answer from a notification was refused", LOG_S("channel", poller->channel->name),
-             LOG_C("why", press.taking.err.text));
-    return press.taking.err.code == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
-                                                        : STR("This answer is not valid any more. Open Nod.");
+             LOG_C("why", press.taking.op.err.text));
+    return press.taking.op.err.code == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
+                                                           : STR("This answer is not valid any more. Open Nod.");
 }
 
 static void run(struct job *job)

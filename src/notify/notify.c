@@ -237,7 +237,8 @@ void notify_test_channel(struct notify *n, struct notify_test *test)
         send_start(n, s, i);
         return;
     }
-    (void)err_set(&test->err, ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json", STR_ARG(test->channel));
-    test->done(test);
+    (void)err_set(&test->op.err, ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json",
+                  STR_ARG(test->channel));
+    test->op.done(&test->op);
 }
 

@@ -59,11 +59,9 @@ void notify_write_metrics(const struct notify *notify, struct buf *out);
 void notify_write_deliveries(const struct notify *notify, struct json_out *out, struct str call);
 
 struct notify_test {
+    struct op op;            /* op.err: ERR_OK: it was taken */
     struct str channel, person;
     long status;             /* HTTP status of the receiver; 0: no response */
-    struct err err;          /* ERR_OK: it was taken */
-    void (*done)(struct notify_test *test);
-    void *arg;
 };
 /* Sends a message that names itself a test; ERR_NOT_FOUND when there is no such channel. */
 void notify_test_channel(struct notify *notify, struct notify_test *test);
@@ -104,12 +102,9 @@ struct rc notify_read_press(const struct notify *notify, struct arena *arena, co
 
 /* Decides with an answer token. A repeat of what was decided is no error. */
 struct notify_taking {
-    struct arena *arena;
+    struct op op;
     struct str token, feedback;
     struct decide decide;    /* afterwards: what was decided, or the winner */
-    struct err err;
-    void (*done)(struct notify_taking *taking);
-    void *arg;
     struct notify *notify;   /* notify_take's */
 };
 void notify_take(struct notify *notify, struct notify_taking *taking);

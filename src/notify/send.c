@@ -103,8 +103,8 @@ static void done(struct job *job)
     note_outcome(&n->config.channels[s->channel], s);
     if (s->test) {
         s->test->status = s->sending.status;
-        s->test->err = s->sent ? (struct err){0} : s->err;
-        s->test->done(s->test);
+        s->test->op.err = s->sent ? (struct err){0} : s->err;
+        s->test->op.done(&s->test->op);
     }
     for (size_t i = 0; i < s->count; i++)
         settle(n, s->batch[i], s);
