@@ -200,22 +200,19 @@ void api_requests_events(struct exchange *x)
 /* ---- a new one ---- */
 
 struct asking {
-    struct run_start start;
+    struct run_op start;
     struct session_change change;
     struct str cwd, mode, session, thread;
     const struct json *policies;
     bool loosens;
 };
 
-static void started(struct run_start *start)
+static void started(struct op *op)
 {
-    struct exchange *x = start->arg;
+    const struct run_op *start = (const struct run_op *)op;
+    struct exchange *x = op->owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (start->err.code != ERR_OK) {
-        exchange_fail(x, &start->err);
-        return;
-    }
     json_open(&out, '{');
     json_member(&out, "id", start->id);
     json_member(&out, "sessionId", start->session);
@@ -227,12 +224,10 @@ static void started(struct run_start *start)
 
 static void start_in(struct exchange *x, struct asking *asking, struct str session, struct str thread)
 {
-    asking->start.arena = x->arena;
+    asking->start.op = exchange_op(x, started);
     asking->start.session = session;
     asking->start.thread = thread;
     asking->start.actor = x->actor;
-    asking->start.done = started;
-    asking->start.arg = x;
     runtime_create(x->api->runtime, &asking->start);
 }
 
@@ -291,7 +286,7 @@ static struct rc check_policies(const struct json *policies, bool *ret_loosens, 
 static struct rc read_asking(struct exchange *x, struct asking *asking, struct err *err)
 {
     enum permission_mode mode = MODE_DEFAULT;
-    struct run_start *start = &asking->start;
+    struct run_op *start = &asking->start;
     TRY(json_want_str(x->body, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
     TRY(json_want_str(x->body, "model", LIMIT_NAME_BYTES, &start->model, err));
     TRY(json_want_str(x->body, "system", PROMPT_BYTES_MAX, &start->system, err));
@@ -333,47 +328,28 @@ void api_requests_create(struct exchange *x)
 
 /* ---- going on, and ending it ---- */
 
-static void executed(struct run_go *go)
-{
-    struct exchange *x = go->arg;
-    if (go->err.code != ERR_OK)
-        exchange_fail(x, &go->err);
-    else
-        with_run(x, answer_request);
-}
+/* The run goes on, or has ended. */
+static void moved(struct op *op) { with_run(op->owner, answer_request); }
 
 static void execute_found(struct exchange *x, struct looking *looking)
 {
-    struct run_go *go = arena_new(x->arena, struct run_go);
+    struct run_op *go = arena_new(x->arena, struct run_op);
     if (run_status_over(looking->state.status) && looking->state.status != RUN_FAILED) {
         with_run(x, answer_request);
         return;
     }
-    *go = (struct run_go){
-        .arena = x->arena, .session = x->session, .thread = looking->thread, .id = x->params[0], .actor = x->actor,
-        .done = executed, .arg = x,
-    };
+    *go = (struct run_op){.op = exchange_op(x, moved), .session = x->session, .thread = looking->thread,
+                          .id = x->params[0], .actor = x->actor};
     runtime_execute(x->api->runtime, go);
 }
 
 void api_requests_execute(struct exchange *x) { with_status(x, execute_found); }
 
-static void cancelled(struct run_cancel *cancel)
-{
-    struct exchange *x = cancel->arg;
-    if (cancel->err.code != ERR_OK)
-        exchange_fail(x, &cancel->err);
-    else
-        with_run(x, answer_request);
-}
-
 static void cancel_found(struct exchange *x, struct looking *looking)
 {
-    struct run_cancel *cancel = arena_new(x->arena, struct run_cancel);
-    *cancel = (struct run_cancel){
-        .arena = x->arena, .session = x->session, .thread = looking->thread, .id = x->params[0],
-        .actor = x->actor, .done = cancelled, .arg = x,
-    };
+    struct run_op *cancel = arena_new(x->arena, struct run_op);
+    *cancel = (struct run_op){.op = exchange_op(x, moved), .session = x->session, .thread = looking->thread,
+                              .id = x->params[0], .actor = x->actor};
     runtime_cancel(x->api->runtime, cancel);
 }
 

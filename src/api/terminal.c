@@ -54,6 +54,14 @@ void terminal_act_free(struct terminal_act *act)
     free_if_over(terminal);
 }
 
+void terminal_act_done(struct op *op)
+{
+    struct terminal_act *act = op->owner;
+    if (op->err.code != ERR_OK)
+        terminal_error(act->terminal, act->id, str_of(op->err.text));
+    terminal_act_free(act);
+}
+
 /* ---- out ---- */
 
 void terminal_send(struct terminal *terminal, const struct buf *buf)
@@ -185,14 +193,6 @@ static void on_answer(struct terminal *terminal, const struct json *message)
 
 /* ---- cancel ---- */
 
-static void cancelled(struct run_cancel *cancel)
-{
-    struct terminal_act *act = cancel->arg;
-    if (cancel->err.code != ERR_OK)
-        terminal_error(act->terminal, act->id, str_of(cancel->err.text));
-    terminal_act_free(act);
-}
-
 static void on_cancel(struct terminal *terminal, const struct json *message)
 {
     struct str session = STR_NONE;
@@ -208,15 +208,13 @@ static void on_cancel(struct terminal *terminal, const struct json *message)
         return;
     }
     struct terminal_act *act = terminal_act_new(terminal, message);
-    act->cancel = (struct run_cancel){
-        .arena = &act->arena,
+    act->next = (struct run_op){
+        .op = gate_op(&act->arena, terminal_act_done, act),
         .session = arena_str(&act->arena, view->session),
         .thread = arena_str(&act->arena, view->thread),
         .actor = arena_str(&act->arena, terminal->token->name),
-        .done = cancelled,
-        .arg = act,
     };
-    runtime_cancel(terminal->api->runtime, &act->cancel);
+    runtime_cancel(terminal->api->runtime, &act->next);
 }
 
 /* ---- attach ---- */

@@ -67,9 +67,7 @@ struct terminal_act {
     struct str id;               /* JSON id of the command; empty: it had none */
     struct session_look look;
     struct session_change change;
-    struct run_start start;
-    struct run_go go;
-    struct run_cancel cancel;
+    struct run_op start, next;   /* next: executes or cancels */
     struct decide decide;
     struct order *order;         /* for the command "run" */
     struct cursor after;         /* for the command "attach" */
@@ -78,6 +76,8 @@ struct terminal_act {
 /* ---- terminal.c ---- */
 struct terminal_act *terminal_act_new(struct terminal *terminal, const struct json *message);
 void terminal_act_free(struct terminal_act *act);
+/* The end of an operation that the client is told of only when it failed. */
+void terminal_act_done(struct op *op);
 void terminal_send(struct terminal *terminal, const struct buf *buf);
 /* {"type":"error","subtype":"error","content":{"message"}}, with the id of the command where it had one. */
 void terminal_error(struct terminal *terminal, struct str id, struct str words);

@@ -75,7 +75,7 @@ static struct rc read_choices(const struct json *message, struct order *order, s
     return RC_OK;
 }
 
-static struct rc read_start(const struct json *message, struct run_start *start, struct err *err)
+static struct rc read_start(const struct json *message, struct run_op *start, struct err *err)
 {
     TRY(json_want_str(message, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
     TRY(json_want_str(message, "model", LIMIT_NAME_BYTES, &start->model, err));
@@ -92,24 +92,14 @@ static struct rc read_start(const struct json *message, struct run_start *start,
 
 /* ---- the run ---- */
 
-static void executed(struct run_go *go)
-{
-    struct terminal_act *act = go->arg;
-    if (go->err.code != ERR_OK)
-        terminal_error(act->terminal, act->id, str_of(go->err.text));
-    terminal_act_free(act);
-}
-
 static void execute(struct terminal_act *act)
 {
-    act->go = (struct run_go){
-        .arena = &act->arena, .session = act->start.session, .thread = act->start.thread,
-        .actor = act->start.actor, .done = executed, .arg = act,
-    };
-    runtime_execute(act->terminal->api->runtime, &act->go);
+    act->next = (struct run_op){.op = gate_op(&act->arena, terminal_act_done, act), .session = act->start.session,
+                                .thread = act->start.thread, .actor = act->start.actor};
+    runtime_execute(act->terminal->api->runtime, &act->next);
 }
 
-static void cancelled(struct run_cancel *cancel) { terminal_act_free(cancel->arg); }
+static void cancelled(struct op *op) { terminal_act_free(op->owner); }
 
 /* The run was made but its settings could not be stored: it is ended, so that it does not run with others. */
 static void loosened(struct op *op)
@@ -121,11 +111,9 @@ static void loosened(struct op *op)
         return;
     }
     terminal_error(act->terminal, act->id, str_of(change->op.err.text));
-    act->cancel = (struct run_cancel){
-        .arena = &act->arena, .session = act->start.session, .thread = act->start.thread, .id = act->start.id,
-        .actor = act->start.actor, .done = cancelled, .arg = act,
-    };
-    runtime_cancel(act->terminal->api->runtime, &act->cancel);
+    act->next = (struct run_op){.op = gate_op(&act->arena, cancelled, act), .session = act->start.session,
+                                .thread = act->start.thread, .id = act->start.id, .actor = act->start.actor};
+    runtime_cancel(act->terminal->api->runtime, &act->next);
 }
 
 static void change_settings(struct terminal_act *act, void (*done)(struct op *op))
@@ -135,15 +123,16 @@ static void change_settings(struct terminal_act *act, void (*done)(struct op *op
     gate_change_session(act->terminal->api->gate, &act->change);
 }
 
-static void started(struct run_start *start)
+static void started(struct op *op)
 {
-    struct terminal_act *act = start->arg;
+    const struct run_op *start = (const struct run_op *)op;
+    struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
     struct view *view = terminal_view_find(terminal, start->session);
-    if (start->err.code != ERR_OK) {
+    if (op->err.code != ERR_OK) {
         if (view && !view->watching)
             terminal_view_free(view);
-        fail(act, str_of(start->err.text));
+        fail(act, str_of(op->err.text));
         return;
     }
     if (view && act->id.n) {
@@ -162,8 +151,7 @@ static void started(struct run_start *start)
 
 static void make_run(struct terminal_act *act)
 {
-    act->start.done = started;
-    act->start.arg = act;
+    act->start.op = gate_op(&act->arena, started, act);
     runtime_create(act->terminal->api->runtime, &act->start);
 }
 
@@ -343,7 +331,6 @@ static void own(struct terminal_act *act)
     act->start.prompt = arena_str(arena, act->start.prompt);
     act->start.model = arena_str(arena, act->start.model);
     act->start.system = arena_str(arena, act->start.system);
-    act->start.arena = arena;
     act->start.actor = arena_str(arena, act->terminal->token->name);
 }
 

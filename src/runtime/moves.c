@@ -11,44 +11,33 @@
 
 /* ---- a new run ---- */
 
-static void read_thread(struct runtime *runtime, struct str session, struct str thread,
-                        void (*done)(struct read *read), void *arg)
+static void read_thread(struct run_op *op, void (*done)(struct read *read))
 {
     struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, session);
-    read->thread = arena_str(&read->arena, thread);
+    read->session = arena_str(&read->arena, op->session);
+    read->thread = arena_str(&read->arena, op->thread);
     read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
     read->done = done;
-    read->arg = arg;
-    gate_read_whole(runtime->gate, read);
+    read->arg = op;
+    gate_read_whole(op->runtime->gate, read);
 }
-
-struct creating {
-    struct runtime *runtime;
-    struct run_start *start;
-    struct run_cancel *cancel;
-    struct run_go *go;
-    struct str child_of;        /* cancel: only the run of a sub-agent of this thread */
-};
 
 static void created(struct append *append)
 {
-    struct creating *creating = append->arg;
-    struct run_start *start = creating->start;
+    struct run_op *start = append->arg;
     if (append->outcome == APPEND_FAILED)
-        start->err = append->err;
+        start->op.err = append->err;
     else if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&start->err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
+        (void)err_set(&start->op.err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
     append_free(append);
-    start->done(start);
+    start->op.done(&start->op);
 }
 
-static void keep_start(struct creating *creating, uint64_t seq)
+static void keep_start(struct run_op *start, uint64_t seq)
 {
-    struct run_start *start = creating->start;
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    start->id = arena_printf(start->arena, "%.*s.%s", STR_ARG(start->session), id_short().text);
+    start->id = arena_printf(start->op.arena, "%.*s.%s", STR_ARG(start->session), id_short().text);
     struct event event = {
         .kind = EVENT_USER_MESSAGE,
         .at_ms = clock_wall_ms(),
@@ -71,84 +60,76 @@ static void keep_start(struct creating *creating, uint64_t seq)
     if (start->system.n)
         (void)append_event(append, event);
     append->done = created;
-    append->arg = creating;
-    gate_keep(creating->runtime->gate, append);
+    append->arg = start;
+    gate_keep(start->runtime->gate, append);
 }
 
 static void statuses_read(struct read *read)
 {
-    struct creating *creating = read->arg;
-    struct run_start *start = creating->start;
+    struct run_op *start = read->arg;
     struct run_state state = {0};
-    start->err = read->err;
-    bool there = run_state_of(start->arena, read->events, read->event_count, STR_NONE, &state);
+    start->op.err = read->err;
+    bool there = run_state_of(start->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
-    if (start->err.code == ERR_OK && there && !run_status_over(state.status))
-        (void)err_set(&start->err, ERR_CONFLICT, "the thread has a run that is %s; cancel it or wait",
+    if (start->op.err.code == ERR_OK && there && !run_status_over(state.status))
+        (void)err_set(&start->op.err, ERR_CONFLICT, "the thread has a run that is %s; cancel it or wait",
                       run_status_name(state.status));
-    if (start->err.code == ERR_OK)
-        keep_start(creating, state.status_seq);
+    if (start->op.err.code == ERR_OK)
+        keep_start(start, state.status_seq);
     else
-        start->done(start);
+        start->op.done(&start->op);
 }
 
-void runtime_create(struct runtime *runtime, struct run_start *start)
+void runtime_create(struct runtime *runtime, struct run_op *start)
 {
-    struct creating *creating = arena_new(start->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .start = start};
-    read_thread(runtime, start->session, start->thread, statuses_read, creating);
+    start->runtime = runtime;
+    read_thread(start, statuses_read);
 }
 
 /* ---- another status ---- */
 
-struct move {
-    struct str session, thread, actor;
-    const struct run_state *from; /* the state that was read; the append requires it to be unchanged */
-    enum run_status to;
-    void (*done)(struct append *append);
-};
-
-static void keep_move(struct creating *creating, const struct move *move)
+/* Requires the state that was read, `from`, to be unchanged. */
+static void keep_move(struct run_op *op, const struct run_state *from, enum run_status to,
+                      void (*done)(struct append *append))
 {
     struct append *append = append_new();
     struct arena *arena = &append->arena;
     struct event event = {
         .kind = EVENT_RUN_STATUS,
         .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, move->session),
-        .thread = arena_str(arena, move->thread),
-        .actor = arena_str(arena, move->actor),
-        .data = run_status_data(arena, move->from, &(struct status_change){.to = move->to}),
+        .session = arena_str(arena, op->session),
+        .thread = arena_str(arena, op->thread),
+        .actor = arena_str(arena, op->actor),
+        .data = run_status_data(arena, from, &(struct status_change){.to = to}),
     };
     append_need(append, (struct need){
-        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = move->from->status_seq});
+        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = from->status_seq});
     (void)append_event(append, event);
-    append->done = move->done;
-    append->arg = creating;
-    gate_keep(creating->runtime->gate, append);
+    append->done = done;
+    append->arg = op;
+    gate_keep(op->runtime->gate, append);
 }
 
 /* ---- going on ---- */
 
-static void go_now(struct creating *creating)
+static void go_now(struct run_op *go)
 {
-    struct run_go *go = creating->go;
-    if (go->err.code == ERR_OK)
-        runtime_wake(creating->runtime, go->session, go->thread);
-    go->done(go);
+    if (go->op.err.code == ERR_OK)
+        runtime_wake(go->runtime, go->session, go->thread);
+    go->op.done(&go->op);
 }
 
 static void go_kept(struct append *append)
 {
-    struct creating *creating = append->arg;
+    struct run_op *go = append->arg;
     if (append->outcome == APPEND_FAILED)
-        creating->go->err = append->err;
+        go->op.err = append->err;
     append_free(append); /* refused: someone else was quicker, which is as good */
-    go_now(creating);
+    go_now(go);
 }
 
 /* Whether it must be said that the run is on its way: it was not begun, or it has failed. */
-static bool must_move(const struct run_go *go, const struct run_state *state)
+static bool must_move(const struct run_op *go, const struct run_state *state)
 {
     if (go->id.n && !str_eq(go->id, state->id))
         return false;
@@ -159,26 +140,22 @@ static bool must_move(const struct run_go *go, const struct run_state *state)
 /* A run that was pending, or has failed, is on its way from now on: whoever looks next takes it up. */
 static void go_read(struct read *read)
 {
-    struct creating *creating = read->arg;
-    struct run_go *go = creating->go;
+    struct run_op *go = read->arg;
     struct run_state state = {0};
-    go->err = read->err;
-    bool there = run_state_of(go->arena, read->events, read->event_count, STR_NONE, &state);
+    go->op.err = read->err;
+    bool there = run_state_of(go->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
-    if (go->err.code != ERR_OK || !there || !must_move(go, &state)) {
-        go_now(creating);
+    if (go->op.err.code != ERR_OK || !there || !must_move(go, &state)) {
+        go_now(go);
         return;
     }
-    keep_move(creating, &(struct move){
-        .session = go->session, .thread = go->thread, .actor = go->actor,
-        .from = &state, .to = RUN_RUNNING, .done = go_kept});
+    keep_move(go, &state, RUN_RUNNING, go_kept);
 }
 
-void runtime_execute(struct runtime *runtime, struct run_go *go)
+void runtime_execute(struct runtime *runtime, struct run_op *go)
 {
-    struct creating *creating = arena_new(go->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .go = go};
-    read_thread(runtime, go->session, go->thread, go_read, creating);
+    go->runtime = runtime;
+    read_thread(go, go_read);
 }
 
 /* ---- ending a run ---- */
@@ -226,59 +203,54 @@ static void cancel_read(struct read *read);
 
 static void cancel_kept(struct append *append)
 {
-    struct creating *creating = append->arg;
-    struct run_cancel *cancel = creating->cancel;
+    struct run_op *cancel = append->arg;
     enum append_outcome outcome = append->outcome;
     if (outcome == APPEND_FAILED)
-        cancel->err = append->err;
+        cancel->op.err = append->err;
     append_free(append);
     if (outcome == APPEND_REFUSED) { /* it moved on meanwhile */
-        read_thread(creating->runtime, cancel->session, cancel->thread, cancel_read, creating);
+        read_thread(cancel, cancel_read);
         return;
     }
     if (outcome == APPEND_KEPT)
-        withdraw_open(creating->runtime, cancel->session, cancel->thread);
-    cancel->done(cancel);
+        withdraw_open(cancel->runtime, cancel->session, cancel->thread);
+    cancel->op.done(&cancel->op);
 }
 
 static void cancel_read(struct read *read)
 {
-    struct creating *creating = read->arg;
-    struct run_cancel *cancel = creating->cancel;
+    struct run_op *cancel = read->arg;
     struct run_state state = {0};
-    cancel->err = read->err;
-    bool there = run_state_of(cancel->arena, read->events, read->event_count, STR_NONE, &state);
+    cancel->op.err = read->err;
+    bool there = run_state_of(cancel->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
     bool another = (cancel->id.n && !str_eq(cancel->id, state.id)) ||
-                   (creating->child_of.n && !str_eq(creating->child_of, state.parent.thread));
-    if (cancel->err.code == ERR_OK && (!there || another || run_status_over(state.status)))
-        (void)err_set(&cancel->err, ERR_CONFLICT, "the run is over already");
-    if (cancel->err.code != ERR_OK) {
-        cancel->done(cancel);
+                   (cancel->child_of.n && !str_eq(cancel->child_of, state.parent.thread));
+    if (cancel->op.err.code == ERR_OK && (!there || another || run_status_over(state.status)))
+        (void)err_set(&cancel->op.err, ERR_CONFLICT, "the run is over already");
+    if (cancel->op.err.code != ERR_OK) {
+        cancel->op.done(&cancel->op);
         return;
     }
-    keep_move(creating, &(struct move){
-        .session = cancel->session, .thread = cancel->thread, .actor = cancel->actor,
-        .from = &state, .to = RUN_CANCELLED, .done = cancel_kept});
+    keep_move(cancel, &state, RUN_CANCELLED, cancel_kept);
 }
 
-void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel)
+void runtime_cancel(struct runtime *runtime, struct run_op *cancel)
 {
-    struct creating *creating = arena_new(cancel->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .cancel = cancel};
-    read_thread(runtime, cancel->session, cancel->thread, cancel_read, creating);
+    cancel->runtime = runtime;
+    read_thread(cancel, cancel_read);
 }
 
 /* ---- the end of sub-agents ---- */
 
 struct ending {
     struct arena arena;
-    struct run_cancel cancel;
+    struct run_op cancel;
 };
 
-static void ended(struct run_cancel *cancel)
+static void ended(struct op *op)
 {
-    struct ending *ending = cancel->arg;
+    struct ending *ending = op->owner;
     arena_done(&ending->arena);
     free(ending);
 }
@@ -287,18 +259,10 @@ static void end_child(struct runtime *runtime, struct str session, struct str pa
 {
     struct ending *ending = heap_new(sizeof *ending);
     struct arena *arena = &ending->arena;
-    struct creating *creating = arena_new(arena, struct creating);
-    ending->cancel = (struct run_cancel){
-        .arena = arena,
-        .session = arena_str(arena, session),
-        .thread = arena_str(arena, thread),
-        .actor = STR("nod"),
-        .done = ended,
-        .arg = ending,
-    };
-    *creating = (struct creating){
-        .runtime = runtime, .cancel = &ending->cancel, .child_of = arena_str(arena, parent)};
-    read_thread(runtime, ending->cancel.session, ending->cancel.thread, cancel_read, creating);
+    ending->cancel = (struct run_op){.op = gate_op(arena, ended, ending), .session = arena_str(arena, session),
+                                     .thread = arena_str(arena, thread), .actor = STR("nod"),
+                                     .child_of = arena_str(arena, parent)};
+    runtime_cancel(runtime, &ending->cancel);
 }
 
 struct looking {

@@ -30,8 +30,8 @@
 #include "base/str.h"
 #include "event/event.h"
 #include "event/run.h"
+#include "gate/gate.h"
 
-struct gate;
 struct loop;
 struct runtime;
 
@@ -80,41 +80,26 @@ bool runtime_busy(const struct runtime *runtime);
 void runtime_free(struct runtime *runtime);
 
 /* ---- runs ---- */
-struct run_start {
-    struct arena *arena;
+/* Something that is to become of a run; op.done is called as for an operation of the gate. */
+struct run_op {
+    struct op op;
     struct str session, thread; /* must exist */
-    struct str prompt, model, system;
-    int64_t iterations_max;     /* 0: as set */
-    int64_t answer_tokens;      /* most tokens of one answer; 0: as in the options */
     struct str actor;
-    struct str id;              /* filled in */
-    struct err err;             /* ERR_CONFLICT: the thread has a run that is not over */
-    void (*done)(struct run_start *start);
-    void *arg;
+    struct str id;              /* create: filled in; execute, cancel: empty: the thread's last one */
+    struct str prompt, model, system; /* create */
+    int64_t iterations_max;     /* create; 0: as in the options */
+    int64_t answer_tokens;      /* create: most tokens of one answer; 0: as in the options */
+    struct runtime *runtime;    /* private, as the next */
+    struct str child_of;        /* cancel: only the run of a sub-agent of this thread */
 };
-/* Keeps the prompt; the run is pending until it is executed. */
-void runtime_create(struct runtime *runtime, struct run_start *start);
+/* Keeps the prompt; the run is pending until it is executed. ERR_CONFLICT: the thread has a run that is not over. */
+void runtime_create(struct runtime *runtime, struct run_op *start);
 /* Begins or goes on, unless someone is at it already: calling it again is harmless. When it is done the run will
- * go on, whatever happens to this process. A run that failed goes on where it failed, when it is still the thread's
- * last and nobody's sub-agent. */
-struct run_go {
-    struct arena *arena;
-    struct str session, thread, actor;
-    struct str id;              /* id of the run; empty: the thread's last one, unless it failed */
-    struct err err;
-    void (*done)(struct run_go *go);
-    void *arg;
-};
-void runtime_execute(struct runtime *runtime, struct run_go *go);
-
-struct run_cancel {
-    struct arena *arena;
-    struct str session, thread, id, actor;
-    struct err err;             /* ERR_CONFLICT: it is over already */
-    void (*done)(struct run_cancel *cancel);
-    void *arg;
-};
-void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel);
+ * go on, whatever happens to this process. A run that failed goes on where it failed, when it is named, is still the
+ * thread's last and nobody's sub-agent. */
+void runtime_execute(struct runtime *runtime, struct run_op *go);
+/* ERR_CONFLICT: it is over already. */
+void runtime_cancel(struct runtime *runtime, struct run_op *cancel);
 
 /* ---- reading: pure functions of a thread's events ---- */
 struct run_usage {

@@ -131,31 +131,35 @@ void runs_check_row(const struct row *row)
 
 /* ---- people ---- */
 
-static void run_free(struct client *client)
+static void run_done(struct op *op)
 {
+    struct client *client = op->owner;
     if (!sim->nodes[client->node].dead)
         sim->ended++;
     clients_free(client);
 }
 
-static void went(struct run_go *go) { run_free(go->arg); }
-static void cancelled(struct run_cancel *cancel) { run_free(cancel->arg); }
+static struct run_op run_op(struct client *client, void (*done)(struct op *op))
+{
+    return (struct run_op){.op = gate_op(&client->arena, done, client), .session = session(), .thread = thread(),
+                           .actor = STR("person")};
+}
 
 static void execute(struct client *client)
 {
-    client->run.go = (struct run_go){.arena = &client->arena, .session = session(), .thread = thread(),
-                                     .actor = STR("person"), .done = went, .arg = client};
-    runtime_execute(sim->nodes[client->node].runtime, &client->run.go);
+    client->run = run_op(client, run_done);
+    runtime_execute(sim->nodes[client->node].runtime, &client->run);
 }
 
-static void created(struct run_start *start)
+static void created(struct op *op)
 {
-    struct client *client = start->arg;
+    const struct run_op *start = (const struct run_op *)op;
+    struct client *client = op->owner;
     bool there = false;
     for (size_t i = 0; i < sim->db.synced && !there; i++)
         there = sim->db.rows[i].event.kind == EVENT_USER_MESSAGE && str_has(sim->db.rows[i].event.data, start->id);
-    if (sim->nodes[client->node].dead || start->err.code != ERR_OK) {
-        run_free(client);
+    if (sim->nodes[client->node].dead || op->err.code != ERR_OK) {
+        run_done(op);
         return;
     }
     if (!there && sim->epoch == 0)
@@ -165,17 +169,15 @@ static void created(struct run_start *start)
 
 static void create(struct client *client)
 {
-    client->run.start = (struct run_start){
-        .arena = &client->arena, .session = session(), .thread = thread(), .actor = STR("person"), .done = created,
-        .prompt = arena_printf(&client->arena, "dig %llu", (unsigned long long)++sim->ids), .arg = client};
-    runtime_create(sim->nodes[client->node].runtime, &client->run.start);
+    client->run = run_op(client, created);
+    client->run.prompt = arena_printf(&client->arena, "dig %llu", (unsigned long long)++sim->ids);
+    runtime_create(sim->nodes[client->node].runtime, &client->run);
 }
 
 static void cancel(struct client *client)
 {
-    client->run.cancel = (struct run_cancel){.arena = &client->arena, .session = session(), .thread = thread(),
-                                             .actor = STR("person"), .done = cancelled, .arg = client};
-    runtime_cancel(sim->nodes[client->node].runtime, &client->run.cancel);
+    client->run = run_op(client, run_done);
+    runtime_cancel(sim->nodes[client->node].runtime, &client->run);
 }
 
 void runs_act(int node)

@@ -168,11 +168,7 @@ struct client {
         struct session_change session;
         struct rule_change rule;
         struct token_change token;
-        union {
-            struct run_start start;
-            struct run_go go;
-            struct run_cancel cancel;
-        } run;
+        struct run_op run;
     };
     enum client_kind kind;
     struct arena arena;
