@@ -98,29 +98,29 @@ struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err);
 /* model.c: one answer, after retries and other providers. */
 struct rc model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err);
 
-/* ---- desk.c: requests of a job to the loop; each returns when it is done ---- */
+/* ---- worker.c: requests of a job to the loop; each returns when it is done ---- */
 /* Brings the talk up to date with the thread's events. */
-struct rc desk_load(struct worker *w, struct err *err);
+struct rc worker_load(struct worker *w, struct err *err);
 /* The state of run `id` in another thread of the session, from its events of these kinds; empty when there is none. */
-struct desk_run {
+struct worker_run {
     struct arena *arena;
     struct str thread, id;
     uint64_t kinds;
     struct run_state state;
 };
-struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err);
-void desk_wake(struct worker *w, struct str thread);
+struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err);
+void worker_wake(struct worker *w, struct str thread);
 /* Whether the run's owner is taken for dead (core/runs.h). */
-bool desk_owner_silent(struct worker *w);
+bool worker_owner_silent(struct worker *w);
 /* Reads the session's folder, and the description of this thread in its session. */
-struct rc desk_root(struct worker *w, struct err *err);
+struct rc worker_root(struct worker *w, struct err *err);
 /* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */
-struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);
+struct rc worker_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);
 /* Stores an append unchanged, and frees it; ERR_CONFLICT when a need did not hold. */
-struct rc desk_append(struct worker *w, struct append *append, struct err *err);
-void desk_ask(struct worker *w, struct ask *asks, size_t count);
-void desk_execute(struct worker *w, struct execute *executes, size_t count);
-void desk_decide(struct worker *w, struct decide *decide);
-void desk_say(struct worker *w, struct str json);
+struct rc worker_append(struct worker *w, struct append *append, struct err *err);
+void worker_ask(struct worker *w, struct ask *asks, size_t count);
+void worker_execute(struct worker *w, struct execute *executes, size_t count);
+void worker_decide(struct worker *w, struct decide *decide);
+void worker_say(struct worker *w, struct str json);
 
 #endif

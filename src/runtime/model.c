@@ -46,7 +46,7 @@ static void tell(struct worker *w, const char *type, struct str text)
     json_member(&out, "runId", w->talk.run.id);
     json_member(&out, "text", text);
     json_close(&out, '}');
-    desk_say(w, buf_str(&buf));
+    worker_say(w, buf_str(&buf));
 }
 
 static void say(void *arg, struct str text) { tell(arg, "text_chunk", text); }
@@ -60,7 +60,7 @@ static void tell_retry(struct worker *w, const char *why, int64_t wait_ms)
     log_line(LOG_WARN, "model", LOG_S("thread", w->run->thread), LOG_C("error", why), LOG_I("retry_ms", wait_ms));
     tell(w, "retry", words);
     /* For people only: when it cannot be kept the run notices at its next step. */
-    (void)desk_keep(w, EVENT_LOCAL_SYSTEM_MESSAGE, data, NULL, &ignored).code;
+    (void)worker_keep(w, EVENT_LOCAL_SYSTEM_MESSAGE, data, NULL, &ignored).code;
 }
 
 static void nap(struct worker *w, int64_t ms)

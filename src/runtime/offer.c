@@ -20,7 +20,7 @@ static struct rc ask_person(struct worker *w, const struct ask *question, struct
         ask = *question;
         if (again)
             ask.id = arena_printf(ask.op.arena, "%.*s.%d", STR_ARG(question->id), again + 1);
-        desk_ask(w, &ask, 1);
+        worker_ask(w, &ask, 1);
         if (!withdrawn(&ask))
             break;
     }
@@ -38,7 +38,7 @@ static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, str
     gate_tool_news(w->runtime->gate, &like, &w->job->cancelled, &news);
     *ret_more = news.pins != NULL;
     if (news.pins)
-        TRY(desk_append(w, news.pins, err));
+        TRY(worker_append(w, news.pins, err));
     for (size_t i = 0; i < news.ask_count && !*ret_more; i++)
         TRY(ask_person(w, &news.asks[i], err));
     return RC_OK;

@@ -88,11 +88,11 @@ struct rc task_prepare(struct worker *w, const struct call *call, struct execute
 
 /* ---- the end ---- */
 
-static struct rc look(struct worker *w, struct desk_run *run, const struct call *call, struct err *err)
+static struct rc look(struct worker *w, struct worker_run *run, const struct call *call, struct err *err)
 {
     run->thread = run->id = call->child;
     run->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    return desk_run(w, run, err);
+    return worker_run(w, run, err);
 }
 
 static bool waits(const struct call *call) { return call && call->child.n && !call->result_seq; }
@@ -100,7 +100,7 @@ static bool waits(const struct call *call) { return call && call->child.n && !ca
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
 {
     ARENA_SCOPE(arena);
-    struct desk_run run = {.arena = &arena};
+    struct worker_run run = {.arena = &arena};
     *ret_ready = false;
     for (const struct use *use = talk_open_uses(&w->talk); use && !*ret_ready; use = use->next) {
         const struct call *call = talk_call(&w->talk, use->id);
@@ -139,16 +139,16 @@ static struct execute_outcome outcome_of(struct arena *arena, const struct run_s
 static struct rc collect(struct worker *w, const struct call *call, struct err *err)
 {
     ARENA_SCOPE(arena);
-    struct desk_run run = {.arena = &arena};
+    struct worker_run run = {.arena = &arena};
     TRY(look(w, &run, call, err));
     if (!run_status_over(run.state.status))
         return RC_OK;
     run.kinds = run_event_kinds();
-    TRY(desk_run(w, &run, err));
+    TRY(worker_run(w, &run, err));
     struct execute_outcome outcome = outcome_of(&arena, &run.state);
     struct execute execute = {
         .op = {.arena = &arena}, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
-    desk_execute(w, &execute, 1);
+    worker_execute(w, &execute, 1);
     if (execute.op.err.code == ERR_OK || execute.op.err.code == ERR_CONFLICT)
         return RC_OK; /* another was quicker: it found the same */
     *err = execute.op.err;
@@ -165,19 +165,19 @@ struct rc task_collect(struct worker *w, struct err *err)
         TRY(collect(w, call, err));
         any = true;
     }
-    return any ? desk_load(w, err) : RC_OK;
+    return any ? worker_load(w, err) : RC_OK;
 }
 
 struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err)
 {
     ARENA_SCOPE(arena);
     const struct run_parent *parent = &w->talk.run.parent;
-    struct desk_run run = {
+    struct worker_run run = {
         .arena = &arena, .thread = parent->thread, .id = parent->run, .kinds = (uint64_t)1 << EVENT_RUN_STATUS};
     *ret_orphaned = false;
     if (!parent->depth)
         return RC_OK;
-    TRY(desk_run(w, &run, err));
+    TRY(worker_run(w, &run, err));
     *ret_orphaned = run_status_over(run.state.status);
     return RC_OK;
 }

@@ -23,7 +23,7 @@ enum { USES_MAX = BLOCKS_MAX };
 static struct rc keep_status(struct worker *w, const struct status_change *change, struct err *err)
 {
     struct str data = run_status_data(&w->arena, &w->talk.run, change);
-    return desk_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
+    return worker_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
 }
 
 /* The run becomes ours. Its former owner may have kept more between our last read and the claim: we read it now. */
@@ -32,7 +32,7 @@ static struct rc claim(struct worker *w, struct err *err)
     uint64_t seen = w->talk.seq;
     TRY(keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->runs.owner}, err));
     w->talk.seq = seen;
-    return desk_load(w, err);
+    return worker_load(w, err);
 }
 
 /* Releases ownership: writes RUN_STATUS without an owner. */
@@ -106,7 +106,7 @@ static struct rc keep_prompt(struct worker *w, struct err *err)
     if (str_eq(w->talk.told, prompt))
         return RC_OK;
     struct str data = DATA(&w->arena, system_prompt, .run = w->talk.run.id, .text = prompt);
-    TRY(desk_keep(w, EVENT_SYSTEM_PROMPT, data, NULL, err));
+    TRY(worker_keep(w, EVENT_SYSTEM_PROMPT, data, NULL, err));
     w->talk.told = arena_str(&w->talk.arena, prompt);
     return RC_OK;
 }
@@ -146,7 +146,7 @@ static struct rc keep_answer(struct worker *w, const struct answer *answer, stru
     struct str data = message_data(w, answer);
     if (rc_bad(json_parse(&scratch, data, &again, NULL)) || json_deeper(again, LIMIT_GIVEN_DEPTH))
         return err_set(err, ERR_INVALID, "the model's answer is nested too deeply to be kept");
-    return desk_keep(w, EVENT_AGENT_MESSAGE, data, NULL, err);
+    return worker_keep(w, EVENT_AGENT_MESSAGE, data, NULL, err);
 }
 
 static struct request request_of(struct worker *w)
@@ -180,7 +180,7 @@ static struct rc compact(struct worker *w, struct err *err)
         struct str data = DATA(&w->arena, compaction, .run = w->talk.run.id, .summary = buf_str(&text),
                                .tokens_before = w->talk.context_tokens, .usage = &usage,
                                .basis = talk_basis(&w->arena, &w->talk));
-        rc = desk_keep(w, EVENT_COMPACTION, data, NULL, err);
+        rc = worker_keep(w, EVENT_COMPACTION, data, NULL, err);
     }
     answer_done(&answer);
     return rc;
@@ -228,7 +228,7 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
     append_need(append, (struct need){
         .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = w->fence});
     (void)append_event(append, event);
-    return desk_append(w, append, err);
+    return worker_append(w, append, err);
 }
 
 /* Asks the gate about all calls that were not asked about yet, at once. */
@@ -262,14 +262,14 @@ static struct rc ask_all(struct worker *w, struct err *err)
         tasks += elsewhere;
         count++;
     }
-    desk_ask(w, asks, count);
+    worker_ask(w, asks, count);
     for (size_t i = 0; i < count; i++) {
         if (asks[i].op.err.code == ERR_OK)
             continue;
         *err = asks[i].op.err;
         return (struct rc){err->code};
     }
-    return desk_load(w, err);
+    return worker_load(w, err);
 }
 
 /* Does these uses of the last answer, side by side. */
@@ -295,16 +295,16 @@ static struct rc execute_uses(struct worker *w, uint64_t uses, struct err *err)
             TRY(task_prepare(w, call, &executes[count], err));
         count++;
     }
-    desk_execute(w, executes, count);
+    worker_execute(w, executes, count);
     for (size_t i = 0; i < count; i++) {
         if (executes[i].op.err.code != ERR_OK) {
             *err = executes[i].op.err;
             return (struct rc){err->code};
         }
         if (executes[i].child.n)
-            desk_wake(w, executes[i].child);
+            worker_wake(w, executes[i].child);
     }
-    return desk_load(w, err);
+    return worker_load(w, err);
 }
 
 static void cancel_open(struct worker *w)
@@ -315,7 +315,7 @@ static void cancel_open(struct worker *w)
             continue;
         struct decide decide = {.op = {.arena = &w->arena}, .session = w->run->session, .call_id = call->id,
                                 .decision = DECISION_CANCELLED, .actor = STR("nod")};
-        desk_decide(w, &decide);
+        worker_decide(w, &decide);
     }
 }
 
@@ -385,7 +385,7 @@ static bool takeable(struct worker *w)
     const struct run_state *run = &w->talk.run;
     if (str_empty(run->owner) || str_eq(run->owner, w->runtime->runs.owner) || w->runtime->options.only_process)
         return true;
-    if (!desk_owner_silent(w))
+    if (!worker_owner_silent(w))
         return false;
     log_line(LOG_WARN, "run taken over", LOG_S("thread", w->run->thread), LOG_S("from", run->owner));
     return true;
@@ -394,7 +394,7 @@ static bool takeable(struct worker *w)
 static struct rc take_up(struct worker *w, struct err *err)
 {
     const struct run_state *run = &w->talk.run;
-    TRY(desk_load(w, err));
+    TRY(worker_load(w, err));
     w->actor = STR("nod agent");
     if (run->parent.depth)
         w->actor = arena_printf(&w->arena, "nod agent: %.*s", STR_ARG(run->parent.agent));
@@ -410,7 +410,7 @@ static struct rc take_up(struct worker *w, struct err *err)
     if (!ready || !takeable(w))
         return RC_OK;
     w->fence = run->status_seq;
-    TRY(desk_root(w, err));
+    TRY(worker_root(w, err));
     TRY(claim(w, err));
     if (!orphaned)
         return go_on(w, err);

@@ -13,7 +13,7 @@ struct batch {
     size_t size;
     void (*submit)(struct gate *gate, void *op);
     struct session_look look;
-    struct str text;            /* desk_say: the text as JSON; desk_wake: the thread's id */
+    struct str text;            /* worker_say: the text as JSON; worker_wake: the thread's id */
     size_t count, open;
     struct err err;
 };
@@ -53,7 +53,7 @@ static void start_read_whole(struct loop_call *loop_call)
     gate_read_whole(batch->worker->runtime->gate, batch->read);
 }
 
-struct rc desk_load(struct worker *w, struct err *err)
+struct rc worker_load(struct worker *w, struct err *err)
 {
     for (;;) {
         struct read *read = read_new(READ_EVENTS);
@@ -78,7 +78,7 @@ struct rc desk_load(struct worker *w, struct err *err)
     }
 }
 
-struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err)
+struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err)
 {
     struct read *read = read_new(READ_EVENTS);
     struct batch batch = {.read = read};
@@ -130,7 +130,7 @@ static void start_session(struct loop_call *loop_call)
     gate_session(batch->worker->runtime->gate, &batch->look);
 }
 
-struct rc desk_root(struct worker *w, struct err *err)
+struct rc worker_root(struct worker *w, struct err *err)
 {
     struct batch batch = {.count = 0};
     run_batch(w, &batch, start_session);
@@ -161,7 +161,7 @@ static struct rc append_outcome(struct append *append, struct err *err)
     return (struct rc){append->err.code};
 }
 
-struct rc desk_append(struct worker *w, struct append *append, struct err *err)
+struct rc worker_append(struct worker *w, struct append *append, struct err *err)
 {
     struct batch batch = {.append = append};
     run_batch(w, &batch, start_append);
@@ -170,7 +170,7 @@ struct rc desk_append(struct worker *w, struct append *append, struct err *err)
     return rc;
 }
 
-struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err)
+struct rc worker_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err)
 {
     struct append *append = append_new();
     struct batch batch = {.append = append};
@@ -216,21 +216,21 @@ static void submit_ask(struct gate *gate, void *ask) { gate_ask(gate, ask); }
 static void submit_execute(struct gate *gate, void *execute) { gate_execute(gate, execute); }
 static void submit_decide(struct gate *gate, void *decide) { gate_decide(gate, decide); }
 
-void desk_ask(struct worker *w, struct ask *asks, size_t count)
+void worker_ask(struct worker *w, struct ask *asks, size_t count)
 {
     struct batch batch = {.ops = asks, .size = sizeof *asks, .count = count, .submit = submit_ask};
     if (count)
         run_batch(w, &batch, start_ops);
 }
 
-void desk_execute(struct worker *w, struct execute *executes, size_t count)
+void worker_execute(struct worker *w, struct execute *executes, size_t count)
 {
     struct batch batch = {.ops = executes, .size = sizeof *executes, .count = count, .submit = submit_execute};
     if (count)
         run_batch(w, &batch, start_ops);
 }
 
-void desk_decide(struct worker *w, struct decide *decide)
+void worker_decide(struct worker *w, struct decide *decide)
 {
     struct batch batch = {.ops = decide, .size = sizeof *decide, .count = 1, .submit = submit_decide};
     run_batch(w, &batch, start_ops);
@@ -243,7 +243,7 @@ static void start_wake(struct loop_call *loop_call)
     loop_call_finish(loop_call);
 }
 
-void desk_wake(struct worker *w, struct str thread)
+void worker_wake(struct worker *w, struct str thread)
 {
     struct batch batch = {.text = thread};
     run_batch(w, &batch, start_wake);
@@ -257,7 +257,7 @@ static void start_silent(struct loop_call *loop_call)
     loop_call_finish(loop_call);
 }
 
-bool desk_owner_silent(struct worker *w)
+bool worker_owner_silent(struct worker *w)
 {
     struct batch batch = {.count = 0};
     run_batch(w, &batch, start_silent);
@@ -274,7 +274,7 @@ static void start_say(struct loop_call *loop_call)
     loop_call_finish(loop_call);
 }
 
-void desk_say(struct worker *w, struct str json)
+void worker_say(struct worker *w, struct str json)
 {
     struct batch batch = {.text = json};
     run_batch(w, &batch, start_say);
