@@ -242,7 +242,7 @@ static void follow_token(struct notify *n, const struct event *event)
     struct outbox_plan plans[PLANS_MAX];
     if (event->at_ms + ALERT_AGE_MS < clock_wall_ms() || !read_alert(&scratch, event, &alert))
         return;
-    struct str key = key_of(&scratch, STR_NONE, alert.about), person = token_person(alert.person);
+    struct str key = key_of(&scratch, STR(""), alert.about), person = token_person(alert.person);
     size_t devices = devices_of(&n->devices, person, NULL);
     size_t count = plan_alert(&n->config, person, devices, alert.about, event->at_ms, plans);
     if (count == 0 || map_get(&n->calls, key))

@@ -116,8 +116,8 @@ static bool has_channel(const struct outbox_plan *plans, size_t count, unsigned 
     return false;
 }
 
-static void plan_step_alert(const struct config *config, unsigned r, const struct outbox_step *step,
-                            struct outbox_plan ret_plans[PLANS_MAX], size_t *count)
+static void plan_step_alert(unsigned r, const struct outbox_step *step, struct outbox_plan ret_plans[PLANS_MAX],
+                            size_t *count)
 {
     for (unsigned c = 0; c < step->count && *count < PLANS_MAX; c++)
         if (!has_channel(ret_plans, *count, step->channels[c]))
@@ -135,9 +135,9 @@ size_t plan_alert(const struct config *config, struct str person, bool has_devic
         if (!str_eq(route->person, person))
             continue;
         if (has_devices)
-            plan_step_alert(config, r, &push, ret_plans, &count);
+            plan_step_alert(r, &push, ret_plans, &count);
         for (unsigned s = 0; s < route->count; s++)
-            plan_step_alert(config, r, &route->steps[s], ret_plans, &count);
+            plan_step_alert(r, &route->steps[s], ret_plans, &count);
     }
     for (size_t i = 0; i < count; i++) {
         ret_plans[i].due_ms = at_ms;
