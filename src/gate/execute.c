@@ -31,7 +31,7 @@ struct execution {
 void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
     struct tool_use use = {.arena = ask->op.arena, .name = ask->name, .input = ask->input, .root = root,
-                           .private_net = gate->web_private, .servers = gate->servers};
+                           .private_net = gate->web_private, .servers = gate->servers, .link = gate->link};
     if (!tool_has_executor(ask->name))
         return;
     struct tool_look look = tool_look(&use);
@@ -127,6 +127,7 @@ static struct tool_use use_of(struct execution *x)
         .servers = x->gate->servers,
         .net = net,
         .own_ports = x->gate->rules.own_ports,
+        .link = x->gate->link,
     };
 }
 
@@ -243,7 +244,7 @@ static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;
     struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root, .hides = hides_named,
-                           .asker = file->gate};
+                           .asker = file->gate, .link = file->gate->link};
     if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
         return;
     struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);

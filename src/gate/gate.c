@@ -73,6 +73,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->servers = options->servers;
     gate->key = options->key;
     gate->signed_when = options->signed_when;
+    gate->link = options->link;
     gate->recovery_ms = options->recovery_seconds * 1000;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .broken = broken,
                                   .arg = gate};

@@ -45,6 +45,7 @@ struct gate_options {
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;
     enum signed_when signed_when;  /* which allows need a signature */
+    struct tool_link *link;        /* the executor process that does tools; NULL: this process; must outlive it */
     int64_t recovery_seconds;      /* see gate_recovery_ms */
     const struct sign_key *key; /* the server's key, must outlive the gate; NULL: no proofs (http/proof.h) */
 };
@@ -173,8 +174,7 @@ struct watcher {
     uint64_t after;             /* the position: seq of the last event that was told */
     void (*tell)(struct watcher *watcher, struct happening *happening);
     void (*hear)(struct watcher *watcher, struct str json); /* text passed to gate_say; may be NULL */
-    void (*away)(struct watcher *watcher, bool away); /* the store cannot be reached, or can
-                                                         again; must not unwatch; may be NULL */
+    void (*away)(struct watcher *watcher, bool away); /* the store is out of reach, or back; no unwatch; may be NULL */
     void (*broken)(struct watcher *watcher, const struct err *err); /* history changed, start anew; may be NULL */
     bool (*lags)(const struct watcher *watcher); /* true: deliver nothing now, catch up later; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page was delivered, or `failed`: call gate_watch_more */

@@ -45,6 +45,7 @@ struct gate {
     const struct sign_key *key;
     struct key_ring keys;
     enum signed_when signed_when;
+    struct tool_link *link;
     int64_t recovery_ms;
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */

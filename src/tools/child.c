@@ -3,6 +3,7 @@
 
 #include "box/supervisor.h"
 #include "egress/egress.h"
+#include "tools/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,8 @@ enum {
     KEPT_BYTES = RESULT_BYTES_MAX / 2, /* bytes kept of the beginning, and as many of the end */
     ARGS_MAX = 40,
     ENVIRONMENT_MAX = 48,
+    ENDS_ROUNDS = 100,                 /* how often, and for how long, the end of a report is waited for */
+    ENDS_ROUND_MS = 100,
 };
 
 /* ---- what it has written ---- */
@@ -97,7 +100,7 @@ static void arguments(const struct tool_use *use, char *args[ARGS_MAX])
 
 /* The box of one command. The folder is compared by inode when the box opens it, so that a folder exchanged in between
  * is noticed. */
-static struct rc make_box(const struct tool_use *use, char ***ret_words, struct err *err)
+static struct rc make_box(const struct tool_use *use, bool net, char ***ret_words, struct err *err)
 {
     struct stat seen;
     const char *root = arena_c(use->arena, use->root);
@@ -122,7 +125,7 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
         .locks = arena_printf(use->arena, "%s/boxes", use->box->data).p,
         .no_user_namespace = use->box->order == BOX_ROOT_NAMESPACES,
         .hidden = {use->box->data},
-        .proxy = use->net != NULL,
+        .proxy = net,
     };
     free((void *)real);
     if (opened) {
@@ -167,34 +170,41 @@ static unsigned count_ports(const struct box_opened *opened)
     return count;
 }
 
-struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
+struct rc child_spawn(const struct tool_use *use, const struct child_ends *ends, pid_t *ret_supervisor,
+                      struct err *err)
 {
-    int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     char *args[ARGS_MAX];
     char *environment[ENVIRONMENT_MAX];
     char **box;
-    TRY(make_box(use, &box, err));
+    TRY(make_box(use, ends->net >= 0, &box, err));
     arguments(use, args);
     clean_environment(use->arena, environment);
     if (box)
         (void)environment_in_box(environment, NULL, true);
-    bool net = box && use->net;
-    struct rc rc = open_pipes(pipes, net, err);
     struct supervisor_start start = {
         .path = args[0],
         .args = args,
         .environment = environment,
         .folder = arena_c(use->arena, use->root),
         .box = box,
-        .out = pipes[OUT][1],
-        .report = pipes[REPORT][1],
-        .life = pipes[LIFE][0],
-        .net = net ? pipes[NET][1] : 0,
+        .out = ends->out,
+        .report = ends->report,
+        .life = ends->life,
+        .net = ends->net >= 0 ? ends->net : 0,
     };
+    int failed = supervisor_spawn(&start, ret_supervisor);
+    return failed ? err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed)) : RC_OK;
+}
+
+struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
+{
+    int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    bool net = use->box && use->net;
     *child = (struct child){.supervisor = -1};
-    int failed = rc_ok(rc) ? supervisor_spawn(&start, &child->supervisor) : 0;
-    if (failed)
-        rc = err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
+    struct rc rc = open_pipes(pipes, net, err);
+    struct child_ends ends = {pipes[OUT][1], pipes[REPORT][1], pipes[LIFE][0], pipes[NET][1]};
+    if (rc_ok(rc))
+        rc = use->link ? link_command(use, &ends, err) : child_spawn(use, &ends, &child->supervisor, err);
     close_descriptor(&pipes[OUT][1]);
     close_descriptor(&pipes[REPORT][1]);
     close_descriptor(&pipes[LIFE][0]);
@@ -266,11 +276,23 @@ bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str 
     return true;
 }
 
+/* One of the executor process is not our child: it has ended when nobody holds the other end of its report any more.
+ * That process is another user's: it is not waited for without end. */
+static void wait_for_supervisor(const struct child *child)
+{
+    char rest[sizeof(struct supervisor_report)];
+    struct pollfd polls = {.fd = child->report, .events = POLLIN};
+    while (child->supervisor >= 0 && waitpid(child->supervisor, NULL, 0) < 0 && errno == EINTR)
+        ;
+    for (int i = 0; child->supervisor < 0 && i < ENDS_ROUNDS && poll(&polls, 1, ENDS_ROUND_MS) >= 0; i++)
+        if (polls.revents && read(child->report, rest, sizeof rest) <= 0)
+            return;
+}
+
 void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg)
 {
     close_descriptor(&child->life);
-    while (waitpid(child->supervisor, NULL, 0) < 0 && errno == EINTR)
-        ;
+    wait_for_supervisor(child);
     drain(child, take, arg);
     egress_end(child->egress);
     close_descriptor(&child->out);

@@ -159,6 +159,7 @@ static struct rc run_multi_edit(const struct tool_use *use, struct str *ret_text
 
 const struct executor executor_edit = {
     .name = "Edit",
+    .files = true,
     .description = "Replaces a text in a file of the project. The text must be there exactly once, unless "
                    "replace_all is set.",
     .schema = "{\"type\":\"object\",\"properties\":{" FILE_PATH "," EDIT_PROPERTIES "},"
@@ -169,6 +170,7 @@ const struct executor executor_edit = {
 
 const struct executor executor_multi_edit = {
     .name = "MultiEdit",
+    .files = true,
     .description = "Makes several replacements in one file, in order, all or none.",
     .schema = "{\"type\":\"object\",\"properties\":{" FILE_PATH ",\"edits\":{\"type\":\"array\",\"items\":{"
               "\"type\":\"object\",\"properties\":{" EDIT_PROPERTIES "},"

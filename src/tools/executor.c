@@ -1,5 +1,5 @@
 /* Tools that Nod can do itself: looked at before, and done. */
-#include "tools/tool.h"
+#include "tools/link.h"
 
 enum { CONTENT_SHOWN_MAX = 32 << 10, PREVIEW_BYTES_MAX = 900 << 10 };
 
@@ -138,6 +138,8 @@ struct tool_look tool_look(const struct tool_use *use)
     struct tool_look look = {0};
     struct err err = {.code = ERR_OK};
     struct plan plan;
+    if (use->link && executor && executor->files)
+        return link_look(use);
     BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
     struct json_out out = json_out(&buf);
     bool fits = executor && rc_ok(tool_check(use, &err));
@@ -182,6 +184,8 @@ struct tool_result tool_do(const struct tool_use *use, struct str files)
     struct tool_result result = {0};
     struct err err = {.code = ERR_OK};
     struct rc rc = tool_check(use, &err);
+    if (rc_ok(rc) && use->link && executor->files)
+        return link_do(use, files);
     if (rc_ok(rc))
         rc = check_files(executor, use, files, &err);
     if (rc_ok(rc))

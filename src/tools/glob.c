@@ -60,6 +60,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
 
 const struct executor executor_glob = {
     .name = "Glob",
+    .files = true,
     .description = "Finds files of the project by a pattern such as **/*.c or src/{a,b}/*.h, the newest first.",
     .schema = "{\"type\":\"object\",\"properties\":{\"pattern\":{\"type\":\"string\"},"
               "\"path\":{\"type\":\"string\",\"description\":\"The folder to look in; else the project\"}},"

@@ -175,6 +175,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
 
 const struct executor executor_grep = {
     .name = "Grep",
+    .files = true,
     .description = "Searches the project's files for a regular expression (PCRE).",
     .schema = "{\"type\":\"object\",\"properties\":{\"pattern\":{\"type\":\"string\"},"
               "\"path\":{\"type\":\"string\",\"description\":\"A folder or file; else the project\"},"

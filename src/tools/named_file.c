@@ -1,7 +1,7 @@
 /* The current content of the file that a call names, for a person who wants to see the text around a change. The agent
  * chooses the name: a file that searches leave out is not shown, or asking to write Nod's own token would be a way to
  * read it. */
-#include "tools/tool.h"
+#include "tools/link.h"
 
 #include "base/utf8.h"
 #include "io/links.h"
@@ -26,6 +26,8 @@ struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, stru
     struct str within, text;
     if (facts.class != TOOL_EDIT || facts.path_count != 1)
         return err_set(err, ERR_INVALID, "the call does not change one file");
+    if (use->link)
+        return link_named_file(use, ret_text, err);
     TRY(place_within(use->arena, use->root, facts.paths[0], &within, err));
     struct str path = arena_printf(use->arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within));
     if (use->hides && (use->hides(use, path) || use->hides(use, links_follow(use->arena, path))))

@@ -141,6 +141,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
 
 const struct executor executor_notebook_edit = {
     .name = "NotebookEdit",
+    .files = true,
     .description = "Replaces, inserts or deletes one cell of a Jupyter notebook.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"notebook_path\":{\"type\":\"string\"},"

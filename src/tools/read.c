@@ -50,6 +50,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
 
 const struct executor executor_read = {
     .name = "Read",
+    .files = true,
     .description = "Reads a file of the project and returns its lines, numbered. Use offset and limit for long files.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"file_path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative to the project\"},"

@@ -31,6 +31,7 @@ struct executor {
     const char *description;
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
     bool looks;           /* changes nothing */
+    bool files;           /* works on files of the session's folder: done by the executor process, if there is one */
     bool elsewhere;       /* the caller executes it itself, once it is allowed */
     /* Checks that the schema cannot express; may be NULL. */
     struct rc (*check)(const struct tool_use *use, struct err *err);

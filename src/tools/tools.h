@@ -62,6 +62,7 @@ struct tool_use {
     struct egress_host *(*net)(const struct tool_use *use);
     const int *own_ports;     /* OWN_PORTS_MAX, on which Nod listens */
     struct servers *servers;  /* MCP servers whose tools may be used; NULL: none */
+    struct tool_link *link;   /* the executor process that touches files and runs commands; NULL: this process */
 };
 
 /* Commands in the background. Freeing ends them all and waits for that. */
@@ -88,6 +89,17 @@ bool tool_has_executor(struct str name);
 bool tool_only_looks(struct str name);
 /* Whether the caller executes the tool itself once it is allowed: a sub-agent. */
 bool tool_done_elsewhere(struct str name);
+
+/* ---- an executor process under another user (link.h) ---- */
+
+/* The way to the executor of this user; there is none until a connection is taken. Threads may use it at once. */
+struct tool_link *tool_link_new(const char *user);
+void tool_link_free(struct tool_link *link);
+/* Takes over a connection whose peer is that user; false, and it stays the caller's, while another one is there. */
+bool tool_link_take(struct tool_link *link, int fd);
+/* In the executor: does what the server asks for over the connection until that ends. `box`: for its commands. */
+void tool_link_serve(int fd, const struct box_setting *box);
+
 /* Checks that the tool exists and the input fits its schema; the error is written for the model. */
 struct rc tool_check(const struct tool_use *use, struct err *err);
 /* Computes the change. Never fails: the preview names errors. */

@@ -34,6 +34,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
 
 const struct executor executor_write = {
     .name = "Write",
+    .files = true,
     .description = "Writes a file of the project, whole; an existing file is replaced, missing folders are made.",
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"file_path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative to the project\"},"

@@ -1,0 +1,238 @@
+/* The server's side of link.h: asks the executor process of another user, which may be away, hang or lie. */
+#include "tools/link.h"
+
+#include "tools/frame.h"
+
+#include "io/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 60000, LOOK_MS = 100, STUCK_S = 10 };
+
+struct tool_link {
+    pthread_mutex_t mutex;
+    int fd;       /* -1: there is none */
+    char user[64];
+};
+
+/* ---- the connection ---- */
+
+struct tool_link *tool_link_new(const char *user)
+{
+    struct tool_link *link = heap_new(sizeof *link);
+    *link = (struct tool_link){.mutex = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+    (void)snprintf(link->user, sizeof link->user, "%s", user);
+    return link;
+}
+
+void tool_link_free(struct tool_link *link)
+{
+    if (!link)
+        return;
+    close_descriptor(&link->fd);
+    free(link);
+}
+
+/* Under the mutex. */
+static bool is_there(const struct tool_link *link)
+{
+    struct pollfd gone = {.fd = link->fd};
+    return link->fd >= 0 && poll(&gone, 1, 0) >= 0 && !(gone.revents & (POLLHUP | POLLERR));
+}
+
+bool tool_link_take(struct tool_link *link, int fd)
+{
+    CHECK(pthread_mutex_lock(&link->mutex) == 0);
+    bool taken = !is_there(link);
+    if (taken) {
+        close_descriptor(&link->fd);
+        link->fd = fd;
+    }
+    CHECK(pthread_mutex_unlock(&link->mutex) == 0);
+    return taken;
+}
+
+static struct rc away(const struct tool_link *link, struct err *err)
+{
+    return err_set(err, ERR_UNAVAILABLE,
+                   "the executor of %s is not connected, so nothing was done: start it (systemctl start nod-executor, "
+                   "or `nod executor` as %s) and try again", link->user, link->user);
+}
+
+/* Sends the letter with the descriptors, if anybody is there. */
+static struct rc hand_over(struct tool_link *link, char letter, const int *fds, size_t count, struct err *err)
+{
+    CHECK(pthread_mutex_lock(&link->mutex) == 0);
+    bool sent = is_there(link) && frame_send_descriptors(link->fd, letter, fds, count);
+    if (!sent) {
+        close_descriptor(&link->fd);
+        link->fd = -1;
+    }
+    CHECK(pthread_mutex_unlock(&link->mutex) == 0);
+    return sent ? RC_OK : away(link, err);
+}
+
+/* ---- a use ---- */
+
+static void put_paths(struct json_out *out, const char *key, const char *const *paths)
+{
+    json_key(out, key);
+    json_open(out, '[');
+    for (size_t i = 0; paths[i]; i++)
+        json_put_str(out, str_of(paths[i]));
+    json_close(out, ']');
+}
+
+static void put_opened(struct json_out *out, const struct box_opened *opened)
+{
+    json_key(out, "opened");
+    json_open(out, '{');
+    json_member_bool(out, "git", opened->git_open);
+    put_paths(out, "read", opened->read);
+    put_paths(out, "write", opened->write);
+    json_key(out, "ports");
+    json_open(out, '[');
+    for (size_t i = 0; i < BOX_PORTS_MAX && opened->ports[i]; i++)
+        json_put_u64(out, opened->ports[i]);
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+static bool send_request(const struct tool_use *use, const char *what, struct str files, int fd)
+{
+    BUF_SCOPE(buf, FRAME_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "what", str_of(what));
+    json_member(&out, "name", use->name);
+    json_member(&out, "root", use->root);
+    json_member(&out, "files", files);
+    json_member_bool(&out, "box", use->box != NULL);
+    json_member_bool(&out, "hides", use->hides != NULL);
+    if (use->opened)
+        put_opened(&out, use->opened);
+    json_member_raw(&out, "input", use->input->raw);
+    json_close(&out, '}');
+    return !buf.over && frame_send(fd, 'q', buf_str(&buf));
+}
+
+/* Waits for the next frame. False: it was cancelled, took too long, or the executor has ended. */
+static bool next_frame(const struct tool_use *use, int fd, int64_t until_us, struct frame *ret_frame)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (!use_cancelled(use) && clock_steady_us() < until_us) {
+        int got = poll(&ready, 1, LOOK_MS);
+        if (got > 0)
+            return frame_read(fd, use->arena, ret_frame);
+        if (got < 0 && errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+/* Answers the executor's questions until its result. */
+static struct rc read_result(const struct tool_use *use, int fd, const struct json **ret_result, struct err *err)
+{
+    struct frame frame;
+    int64_t until_us = clock_steady_us() + WAIT_MS * 1000ll;
+    while (next_frame(use, fd, until_us, &frame)) {
+        if (frame.letter == 'r' && rc_ok(json_parse(use->arena, frame.text, ret_result, NULL)) &&
+            (*ret_result)->type == JSON_OBJECT)
+            return RC_OK;
+        if (frame.letter != 'h' || !use->hides || !frame_send(fd, use->hides(use, frame.text) ? 'y' : 'n', STR_NONE))
+            break;
+    }
+    return err_set(err, ERR_UNAVAILABLE, "the executor of %s gave no answer; whether something was done is not known",
+                   use->link->user);
+}
+
+static struct rc ask(const struct tool_use *use, const char *what, struct str files, const struct child_ends *ends,
+                     const struct json **ret_result, struct err *err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_set(err, ERR_IO, "no socket for the executor: %s", strerror(errno));
+    DESCRIPTOR_SCOPE(ours);
+    ours = pair[0];
+    const struct timeval most = {.tv_sec = STUCK_S}; /* for the rest of a frame that has begun */
+    (void)setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    (void)setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+    const struct child_ends none = {-1, -1, -1, -1}, *more = ends ? ends : &none;
+    int fds[] = {pair[1], more->out, more->report, more->life, more->net};
+    size_t count = !ends ? 1 : ends->net >= 0 ? 5 : 4;
+    struct rc rc = hand_over(use->link, ends ? 'c' : 't', fds, count, err);
+    close_descriptor(&pair[1]);
+    TRY(rc);
+    if (!send_request(use, what, files, ours))
+        return away(use->link, err);
+    TRY(read_result(use, ours, ret_result, err));
+    struct str error = json_text(*ret_result, "error");
+    return error.n ? err_set(err, ERR_INVALID, "%.*s", STR_ARG(error)) : RC_OK;
+}
+
+/* The preview, which says by whom the files were seen: the server has not looked at them. */
+static struct str name_executor(const struct tool_use *use, const struct json *preview)
+{
+    BUF_SCOPE(buf, FRAME_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    for (const struct json *one = preview->first; one; one = one->next) {
+        json_key_str(&out, one->key);
+        json_put_raw(&out, one->raw);
+    }
+    json_member(&out, "executor", str_of(use->link->user));
+    json_close(&out, '}');
+    return arena_str(use->arena, buf_str(&buf));
+}
+
+struct tool_look link_look(const struct tool_use *use)
+{
+    const struct json *result;
+    struct digest digest;
+    struct err err;
+    struct rc rc = ask(use, "look", STR_NONE, NULL, &result, &err);
+    const struct json *preview = rc_ok(rc) ? json_get(result, "preview") : NULL;
+    struct str files = rc_ok(rc) ? json_text(result, "files") : STR_NONE;
+    if (preview && preview->type == JSON_OBJECT && (files.n == 0 || digest_parse(files, &digest)))
+        return (struct tool_look){.preview = name_executor(use, preview), .files = files};
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("generic"));
+    json_member_raw(&out, "input", use->input->raw);
+    json_member(&out, "problem", rc_bad(rc) ? str_of(err.text) : STR("the executor's preview cannot be read"));
+    json_member(&out, "cwd", use->root);
+    json_close(&out, '}');
+    return (struct tool_look){.preview = buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
+                                                  : arena_str(use->arena, buf_str(&buf))};
+}
+
+struct tool_result link_do(const struct tool_use *use, struct str files)
+{
+    const struct json *result;
+    struct err err;
+    if (rc_bad(ask(use, "do", files, NULL, &result, &err)))
+        return (struct tool_result){arena_str(use->arena, str_of(err.text)), true};
+    return (struct tool_result){json_text(result, "text"), json_bool(result, "isError", true)};
+}
+
+struct rc link_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
+{
+    const struct json *result;
+    TRY(ask(use, "file", STR_NONE, NULL, &result, err));
+    *ret_text = json_text(result, "text");
+    return RC_OK;
+}
+
+struct rc link_command(const struct tool_use *use, const struct child_ends *ends, struct err *err)
+{
+    const struct json *result;
+    return ask(use, "command", STR_NONE, ends, &result, err);
+}
