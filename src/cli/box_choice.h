@@ -16,6 +16,8 @@ enum box_choice box_choice_reads(struct cli *cli);
 struct rc box_choice_keep_reads(struct cli *cli, bool on, struct err *err);
 
 /* The settings for box_probe: the data folder and the home folder without links. Lives in the command's arena. */
+/* Where the executor of a user keeps the locks of its boxes; printf with the home folder. */
+#define EXECUTOR_FOLDER "%s/.local/state/nod-executor"
 struct box_setting *box_setting_of(struct cli *cli);
 
 #endif

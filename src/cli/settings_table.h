@@ -38,6 +38,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "users of this group may connect to it, too")                                                        \
     X(agents_socket, PATH, "agents-socket", "NOD_AGENTS_SOCKET", IN_FLAGS | IN_FILE, SERVES, "", "PATH",   \
       "a second Unix socket that every user may connect to, and that takes tokens of agents only")         \
+    X(executor, TEXT, "executor", "NOD_EXECUTOR", IN_FLAGS | IN_FILE, SERVES, "", "USER",                  \
+      "tools of runs are done by the `nod executor` of this user, and not by the server")                  \
+    X(executor_socket, PATH, "executor-socket", "NOD_EXECUTOR_SOCKET", IN_FLAGS | IN_FILE, SERVES,         \
+      "", "PATH", "the Unix socket at which that executor connects")                                       \
     X(store, TEXT, "store", "NOD_STORE", IN_FLAGS | IN_FILE, SERVES | KEEPS, "sqlite:DATA/nod.db", "URL",  \
       "where events are kept")                                                                             \
     X(url, TEXT, "url", "NOD_URL", IN_FLAGS | IN_FILE, TALKS, "unix:SOCKET", "URL",                        \

@@ -2,10 +2,12 @@
  *
  *   people's socket   RUN/people.sock   users of the group: see and decide, with a token
  *   agents' socket    RUN/agents.sock   everyone, with a token of an agent: ask
+ *   executor's socket RUN/executor.sock the first developer's executor, which does what the tools of runs do
  *
  * Every step says what it does, and leaves a line in the record once it is done, so that --remove takes out exactly
  * that. Files in a home are written as the user whose home it is: root follows no link that a user has put there. */
 #include "base/limits.h"
+#include "cli/box_choice.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -43,6 +45,7 @@ struct system {
     const char *user, *group;
     const char *root; /* put before every path: "" but for tests and images */
     const char *data, *run, *folder, *config, *unit, *record;
+    const char *executor, *executor_unit; /* the user whose executor does tools, NULL: none; its unit */
     bool dry, systemd;
 };
 
@@ -185,6 +188,9 @@ static struct rc have_files(struct system *s, struct err *err)
     struct str config = arena_printf(arena, "data = %s\nlisten = %s\nsocket = %s/people.sock\nsocket-group = %s\n"
                                             "agents-socket = %s/agents.sock\n",
                                      s->data, s->cli->settings.listen, s->run, s->group, s->run);
+    if (s->executor)
+        config = arena_printf(arena, "%.*sexecutor = %s\nexecutor-socket = %s/executor.sock\n", STR_ARG(config),
+                              s->executor, s->run);
     if (does(s, "have the folders %s (0700) and %s of %s", s->data, s->run, s->user)) {
         TRY(own_folder(s, s->data, 0700, s->user, err));
         TRY(own_folder(s, s->run, 0755, s->user, err));
@@ -210,39 +216,64 @@ static struct str unit_text(struct system *s, const char *self)
             line = arena_printf(arena, "User=%s", s->user);
         else if (str_starts(line, STR("Group=")))
             line = arena_printf(arena, "Group=%s\nSupplementaryGroups=%s", s->user, s->group);
+        else if (s->executor && str_starts(line, STR("PrivateUsers="))) /* the executor is known by its uid */
+            line = STR("PrivateUsers=no");
         text = arena_printf(arena, "%.*s%.*s\n", STR_ARG(text), STR_ARG(line));
     }
     return text;
 }
 
-static struct rc start_unit(struct system *s, const char *self, struct err *err)
+static struct rc write_unit(const struct system *s, const char *path, struct str text, struct err *err)
+{
+    TRY(file_write_private(path, text, err));
+    if (chmod(path, 0644) != 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    return keep(s, "unit", path, err);
+}
+
+/* The unit's name, from its path. */
+static const char *unit_name(const char *path) { return strrchr(path, '/') + 1; }
+
+static struct rc start_unit(struct system *s, const char *path, struct str text, struct err *err)
 {
     const char *reload[] = {"systemctl", "daemon-reload", NULL};
-    const char *enable[] = {"systemctl", "enable", "--now", "nod.service", NULL};
-    if (!does(s, "write %s and start it with systemd, now and whenever the machine starts", s->unit))
+    const char *enable[] = {"systemctl", "enable", "--now", unit_name(path), NULL};
+    if (!does(s, "write %s and start it with systemd, now and whenever the machine starts", path))
         return RC_OK;
-    TRY(file_write_private(s->unit, unit_text(s, self), err));
-    if (chmod(s->unit, 0644) != 0)
-        return err_set(err, ERR_IO, "%s: %s", s->unit, strerror(errno));
-    TRY(keep(s, "unit", s->unit, err));
+    TRY(write_unit(s, path, text, err));
     TRY(run(reload, err));
     return run(enable, err);
 }
 
-static _Noreturn void become_server(const struct system *s, const char *self)
+/* In a forked process: becomes `nod COMMAND --config …` as that user, with nothing of ours but the log. */
+static _Noreturn void become_service(const struct system *s, const char *self, const char *user, const char *home,
+                                     const char *command)
 {
-    const struct passwd *who = getpwnam(s->user);
-    const char *log = arena_printf(&s->cli->arena, "%s/serve.log", s->data).p;
+    const struct passwd *who = getpwnam(user);
+    const char *folder = str_eq(str_of(user), str_of(s->user)) ? s->data
+                                                               : arena_printf(&s->cli->arena, EXECUTOR_FOLDER, home).p;
+    const char *log = arena_printf(&s->cli->arena, "%s/%s.log", folder, command).p;
     (void)umask(077);
     (void)setsid();
-    if (!who || !become(who) || chdir("/") != 0 || clearenv() != 0 || setenv("HOME", s->data, 1) != 0 ||
-        setenv("PATH", "/usr/bin:/bin", 1) != 0)
+    if (!who || !become(who) || chdir("/") != 0 || clearenv() != 0 || setenv("HOME", home, 1) != 0 ||
+        setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1) != 0 || rc_bad(file_own_folder(folder, NULL)))
         _exit(126);
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC), out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(out, STDERR_FILENO) >= 0)
-        (void)execl(self, self, "serve", "--config", s->config, (char *)NULL);
+        (void)execl(self, self, command, "--config", s->config, (char *)NULL);
     _exit(127);
+}
+
+static struct rc start_process(const struct system *s, const char *self, const char *user, const char *home,
+                               const char *command, struct err *err)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set(err, ERR_IO, "no process: %s", strerror(errno));
+    if (pid == 0)
+        become_service(s, self, user, home, command);
+    return keep(s, "process", arena_printf(&s->cli->arena, "%d %s", (int)pid, command).p, err);
 }
 
 static struct rc start_server(struct system *s, struct err *err)
@@ -254,14 +285,9 @@ static struct rc start_server(struct system *s, struct err *err)
         return RC_OK;
     remote_close(s->cli);
     if (s->systemd) {
-        TRY(start_unit(s, self, err));
+        TRY(start_unit(s, s->unit, unit_text(s, self), err));
     } else if (does(s, "start the server as %s, until the machine stops; its words: %s/serve.log", s->user, s->data)) {
-        pid_t pid = fork();
-        if (pid < 0)
-            return err_set(err, ERR_IO, "no process: %s", strerror(errno));
-        if (pid == 0)
-            become_server(s, self);
-        TRY(keep(s, "process", arena_printf(&s->cli->arena, "%d", (int)pid).p, err));
+        TRY(start_process(s, self, s->user, s->data, "serve", err));
     }
     for (int i = 0; i < TRIES && !s->dry; i++) {
         if (rc_ok(remote_get(s->cli, STR("/readyz"), &reply, err)))
@@ -270,6 +296,49 @@ static struct rc start_server(struct system *s, struct err *err)
         (void)usleep(TRY_US);
     }
     return s->dry ? RC_OK : err_set(err, ERR_UNAVAILABLE, "the server did not become ready: see its log");
+}
+
+/* ---- the executor ---- */
+
+static bool is_ours(const struct system *s, pid_t pid);
+
+/* Whether the record has one that still runs. */
+static bool executor_runs(const struct system *s)
+{
+    ARENA_SCOPE(arena);
+    struct str text, rest;
+    uint64_t pid;
+    if (rc_bad(file_read(&arena, s->record, RECORD_BYTES_MAX, &text, NULL)))
+        return false;
+    while (text.n) {
+        struct str line = str_cut(text, '\n', &text), what = str_cut(line, ' ', &rest);
+        struct str number = str_cut(rest, ' ', &rest);
+        if (str_is(what, "process") && str_is(rest, "executor") && str_to_u64(number, &pid) && is_ours(s, (pid_t)pid))
+            return true;
+    }
+    return false;
+}
+
+static struct rc start_executor(struct system *s, struct err *err)
+{
+    const char *self;
+    const struct passwd *who = s->executor ? getpwnam(s->executor) : NULL;
+    if (!s->executor || (s->systemd ? access(s->executor_unit, F_OK) == 0 : executor_runs(s)))
+        return RC_OK;
+    if (!who)
+        return err_set(err, ERR_NOT_FOUND, "there is no user %s", s->executor);
+    TRY(local_self(s->cli, &self, err));
+    struct str text = arena_printf(&s->cli->arena,
+                                   "[Unit]\nDescription=Nod: does what the tools of runs do, as %s\n"
+                                   "After=nod.service\n\n[Service]\nUser=%s\nExecStart=%s executor --config %s\n"
+                                   "Restart=always\nRestartSec=1\nNoNewPrivileges=yes\n\n"
+                                   "[Install]\nWantedBy=multi-user.target\n",
+                                   s->executor, s->executor, self, s->config);
+    if (s->systemd)
+        return start_unit(s, s->executor_unit, text, err);
+    return does(s, "start the executor as %s: tools of runs are done by it, and not by the server", s->executor)
+               ? start_process(s, self, s->executor, who->pw_dir, "executor", err)
+               : RC_OK;
 }
 
 /* ---- tokens ---- */
@@ -345,8 +414,8 @@ static struct rc have_person(struct system *s, const char *user, struct err *err
 
 /* ---- undoing ---- */
 
-/* Whether this process is the server: the recorded pid may belong to another process by now. */
-static bool is_server(const struct system *s, pid_t pid)
+/* Whether this process is the server or the executor: the recorded pid may belong to another process by now. */
+static bool is_ours(const struct system *s, pid_t pid)
 {
     char path[64], line[LIMIT_PATH_BYTES * 2];
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
@@ -357,11 +426,12 @@ static bool is_server(const struct system *s, pid_t pid)
     return n > 0 && str_has((struct str){line, (size_t)n}, str_of(s->config));
 }
 
-static void stop_server(struct system *s, struct str number)
+static void stop_process(struct system *s, struct str about)
 {
     uint64_t pid = 0;
-    if (!str_to_u64(number, &pid) || !is_server(s, (pid_t)pid) ||
-        !does(s, "stop the server (process %u)", (unsigned)pid))
+    struct str command, number = str_cut(about, ' ', &command);
+    if (!str_to_u64(number, &pid) || !is_ours(s, (pid_t)pid) ||
+        !does(s, "stop %s (process %u)", str_is(command, "executor") ? "the executor" : "the server", (unsigned)pid))
         return;
     (void)kill((pid_t)pid, SIGTERM);
     /* Waits until the process is gone, not even a zombie: userdel refuses a user who has a process. */
@@ -376,7 +446,7 @@ static struct rc undo_line(struct system *s, struct str what, struct str about, 
     const char *name = arena_c(arena, about), *path;
     struct str file, user = str_cut(about, ' ', &file);
     if (str_is(what, "process"))
-        stop_server(s, about);
+        stop_process(s, about);
     else if (str_is(what, "home") && does(s, "remove ~%.*s/.config/nod/%.*s", STR_ARG(user), STR_ARG(file)))
         return home_file(s, arena_c(arena, user), arena_c(arena, file), NULL, &path, err);
     else if (str_is(what, "member") && is_member(s, name) && does(s, "take %s out of the group %s", name, s->group))
@@ -385,8 +455,8 @@ static struct rc undo_line(struct system *s, struct str what, struct str about, 
         return run((const char *const[]){"userdel", name, NULL}, err);
     else if (str_is(what, "group") && getgrnam(name) && does(s, "remove the group %s", name))
         return run((const char *const[]){"groupdel", name, NULL}, err);
-    else if (str_is(what, "unit") && does(s, "stop the server and remove %s", name)) {
-        TRY(run((const char *const[]){"systemctl", "disable", "--now", "nod.service", NULL}, err));
+    else if (str_is(what, "unit") && does(s, "stop it and remove %s", name)) {
+        TRY(run((const char *const[]){"systemctl", "disable", "--now", unit_name(name), NULL}, err));
         (void)unlink(name);
     } else if (str_is(what, "file") && does(s, "remove %s", name))
         (void)unlink(name);
@@ -443,6 +513,7 @@ static struct rc put_in(struct system *s, struct err *err)
     TRY(have_member(s, s->user, err));
     TRY(have_files(s, err));
     TRY(start_server(s, err));
+    TRY(start_executor(s, err));
     for (const char *user; (user = option_each(s->cli, "developer", &at));)
         TRY(have_developer(s, user, err));
     at = 0;
@@ -462,6 +533,7 @@ static const char *option_or(struct cli *cli, const char *name, const char *othe
 struct rc setup_system_command(struct cli *cli, struct err *err)
 {
     struct arena *arena = &cli->arena;
+    size_t at = 0;
     struct system s = {.cli = cli, .user = option_or(cli, "user", "nod"),
                        .group = option_or(cli, "group", "nod-people"), .root = option_or(cli, "root", ""),
                        .dry = option_flag(cli, "dry-run")};
@@ -472,6 +544,8 @@ struct rc setup_system_command(struct cli *cli, struct err *err)
     s.config = arena_printf(arena, "%s/config", s.folder).p;
     s.record = arena_printf(arena, "%s/setup-system", s.folder).p;
     s.unit = arena_printf(arena, "%s/etc/systemd/system/nod.service", s.root).p;
+    s.executor_unit = arena_printf(arena, "%s/etc/systemd/system/nod-executor.service", s.root).p;
+    s.executor = option_each(cli, "developer", &at);
     cli->settings.url = arena_printf(arena, "unix:%s/people.sock", s.run).p;
     cli->settings.token_file = arena_printf(arena, "%s/admin.token", s.data).p;
     if (geteuid() != 0)

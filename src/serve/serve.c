@@ -17,6 +17,7 @@
 #include "notify/notify.h"
 #include "runtime/runtime.h"
 #include "serve/boxes.h"
+#include "serve/executors.h"
 #include "serve/serve.h"
 #include "tools/tools.h"
 
@@ -41,6 +42,7 @@ struct process {
     struct servers *servers;
     struct token_change admin;
     struct before_sleep flush;
+    struct executors *executors; /* NULL: tools are done by this process */
     struct sign_key *key;
     struct demo_child demo;
     struct auto_archive *archive;
@@ -338,7 +340,9 @@ static bool reads_pass(struct cli *cli)
 static struct rc open_process(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;
-    struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store, .home = getenv("HOME"),
+    const char *home = executors_home(process->cli);
+    struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store,
+                                .home = home ? home : getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
                                 .asks_reads = !reads_pass(process->cli),
@@ -353,6 +357,8 @@ static struct rc open_process(struct process *process, struct err *err)
                                 .broken = history_changed, .arg = process};
     TRY(server_key_open(process->cli, &process->key, err));
     gate.key = process->key;
+    TRY(executors_open(process->cli, process->loop, &process->executors, err));
+    gate.link = executors_link(process->executors);
     TRY(mcp_servers_open(process->cli, &process->servers, err));
     gate.servers = process->servers;
     TRY(gate_open(process->loop, &gate, &process->gate, err));
@@ -404,6 +410,7 @@ static void close_process(struct process *process)
         servers_free(process->servers);
     if (process->api)
         api_free(process->api);
+    executors_close(process->executors);
     loop_free(process->loop);
     sign_key_free(process->key);
 }
