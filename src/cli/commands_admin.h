@@ -75,7 +75,7 @@
     X(key_reset, "key reset", TALKS, "[PERSON]", "revoke all keys, or a person's, without a signature",    \
       "For root, on the machine of a server that runs under a user of its own. The events keep that nobody " \
       "signed it, and `nod verify --signatures` says so.", )                                               \
-    X(executor, "executor", SERVES, "", "do what the tools of runs do, as this user, for a server of another one", \
+    X(executor, "executor", SERVES, "", "do the tools of runs as this user, for another user's server", \
       "Connects to `executor-socket` of a server whose setting `executor` names this user, and goes on until it is " \
       "ended. `nod setup system --developer` starts it.", )                                                \
     X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
