@@ -134,6 +134,8 @@ static void put_risk(struct buf *buf, const struct json *call, const struct json
     }
     put_warnings(buf, json_get(preview, "warnings"));
     put_warnings(buf, json_get(call, "warnings")); /* of a preview that the list leaves out */
+    if (!str_empty(json_text(preview, "executor")))
+        put_lines(buf, ' ', "Files as seen by the executor of ", json_text(preview, "executor"));
     if (!str_empty(json_text(preview, "problem")))
         put_lines(buf, '!', "! It will fail: ", json_text(preview, "problem"));
 }

@@ -1,7 +1,7 @@
 /* Tools that Nod can do itself: looked at before, and done. */
 #include "tools/link.h"
 
-enum { CONTENT_SHOWN_MAX = 32 << 10, PREVIEW_BYTES_MAX = 900 << 10 };
+enum { CONTENT_SHOWN_MAX = 32 << 10 };
 
 static const struct executor *const all[] = {
 #define X(name) &executor_##name,

@@ -14,7 +14,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 60000, LOOK_MS = 100, STUCK_S = 10 };
+enum {
+    WAIT_MS = 60000,
+    LOOK_MS = 100,
+    STUCK_S = 10,
+    TEXT_BYTES_MAX = 8 * RESULT_BYTES_MAX, /* more than any tool gives */
+};
 
 struct tool_link {
     pthread_mutex_t mutex;
@@ -184,6 +189,8 @@ static struct str name_executor(const struct tool_use *use, const struct json *p
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
     for (const struct json *one = preview->first; one; one = one->next) {
+        if (str_is(one->key, "executor"))
+            continue;
         json_key_str(&out, one->key);
         json_put_raw(&out, one->raw);
     }
@@ -200,7 +207,8 @@ struct tool_look link_look(const struct tool_use *use)
     struct rc rc = ask(use, "look", STR_NONE, NULL, &result, &err);
     const struct json *preview = rc_ok(rc) ? json_get(result, "preview") : NULL;
     struct str files = rc_ok(rc) ? json_text(result, "files") : STR_NONE;
-    if (preview && preview->type == JSON_OBJECT && (files.n == 0 || digest_parse(files, &digest)))
+    if (preview && preview->type == JSON_OBJECT && preview->raw.n <= PREVIEW_BYTES_MAX &&
+        (files.n == 0 || digest_parse(files, &digest)))
         return (struct tool_look){.preview = name_executor(use, preview), .files = files};
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
@@ -220,7 +228,9 @@ struct tool_result link_do(const struct tool_use *use, struct str files)
     struct err err;
     if (rc_bad(ask(use, "do", files, NULL, &result, &err)))
         return (struct tool_result){arena_str(use->arena, str_of(err.text)), true};
-    return (struct tool_result){json_text(result, "text"), json_bool(result, "isError", true)};
+    struct str text = json_text(result, "text");
+    return text.n <= TEXT_BYTES_MAX ? (struct tool_result){text, json_bool(result, "isError", true)}
+                                    : (struct tool_result){STR("the executor's result is too large"), true};
 }
 
 struct rc link_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
@@ -228,7 +238,7 @@ struct rc link_named_file(const struct tool_use *use, struct str *ret_text, stru
     const struct json *result;
     TRY(ask(use, "file", STR_NONE, NULL, &result, err));
     *ret_text = json_text(result, "text");
-    return RC_OK;
+    return ret_text->n <= FILE_BYTES_MAX ? RC_OK : err_set(err, ERR_TOO_LARGE, "the executor's text is too large");
 }
 
 struct rc link_command(const struct tool_use *use, const struct child_ends *ends, struct err *err)

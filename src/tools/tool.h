@@ -17,6 +17,7 @@ enum {
     FILE_BYTES_MAX = 8 << 20,    /* largest file that is edited or shown */
     RESULT_BYTES_MAX = 30000,    /* longest result given to a model */
     RESULT_FILES_MAX = 200,
+    PREVIEW_BYTES_MAX = 900 << 10,
 };
 
 /* A file before and after. */

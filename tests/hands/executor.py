@@ -146,8 +146,13 @@ LIAR = """
 import array, json, os, socket, struct, sys
 connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 connection.connect(sys.argv[1])
+def frame(answer):
+    text = json.dumps(answer).encode()
+    return b"r" + struct.pack("=I", len(text)) + text
 ANSWERS = {"length": b"r" + struct.pack("=I", 0xffffffff) + b"x", "text": b"r" + struct.pack("=I", 8) + b"not json",
            "list": b"r" + struct.pack("=I", 2) + b"[]", "letter": b"z" + struct.pack("=I", 0), "half": b"r" + struct.pack("=I", 9) + b"{",
+           "large": frame({"preview": {"type": "generic", "input": "x" * (1 << 20)}, "text": "x" * (1 << 20)}),
+           "twice": frame({"preview": {"type": "generic", "executor": "root"}, "text": "from the executor", "isError": False}),
            "preview": b"r" + struct.pack("=I", 36) + b'{"preview":"none","files":"../../x"}', "close": b""}
 while True:
     _, control, _, _ = connection.recvmsg(1, 1024)
@@ -165,7 +170,7 @@ while True:
 @on_a_machine
 def test_a_process_that_takes_its_place_breaks_nothing(machine):
     """Of the same user as the real one, so the server cannot tell; what it says is read as that of a stranger."""
-    lies = ("close", "length", "text", "list", "letter", "half", "preview")
+    lies = ("close", "length", "text", "list", "letter", "half", "large", "preview", "twice")
     model, client = begin(machine, [{"tools": [use(i, "Read", file_path=lie) for i, lie in enumerate(lies)]}, {"text": "done"}])
     stage, entry = machine.world, pwd.getpwnam(machine.dev)
     executor = processes(machine, "executor")[-1]
@@ -175,10 +180,14 @@ def test_a_process_that_takes_its_place_breaks_nothing(machine):
                              machine.file("run/nod/executor.sock")])
     try:
         connected(machine, 2)
-        answer_all(stage.begin(client))
+        run = stage.begin(client)
+        answer_all(run)
         results = [result["content"] for result in results_in(model.requests[-1])]
         must(len(results) == len(lies) and all("the executor" in one or one == "" for one in results), f"{results}")
         must(client.get("/readyz").status == 200, "the server goes on")
+        must(client.events(), "and its events can be read")
+        look = client.ok("GET", f"/api/sessions/{run.session}/calls/toolu_{len(lies) - 1}")
+        must(look["preview"].get("executor", machine.dev) == machine.dev, f"who it is says the server: {look}")
     finally:
         liar.kill()
         liar.wait()

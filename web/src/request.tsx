@@ -59,6 +59,7 @@ export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) 
       <span class={`chip ${own}`}><Shown text={of ? `${name}, sub-agent of ${of}` : name} line /></span>
       <Ages p={p} />
       {cwd && !sentence(p).tail.endsWith(shortPath(cwd)) && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      {p.preview.executor && <span class="chip" title="The server has not looked at the files itself">as the executor of <Shown text={p.preview.executor} line /> sees it</span>}
       <Copy text={id} short={id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-5)}` : id} />
     </div>
   );

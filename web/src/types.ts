@@ -20,6 +20,7 @@ export interface Preview {
   input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
   file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; moved_to?: string; binary?: boolean;
+  executor?: string;     // whose executor has seen the files, where the server does not see them itself
   note?: string; error?: string; problem?: string; original_content?: string; new_content?: string; before?: string; after?: string;
 }
 export interface Suggestion { label?: string; rules: string[]; warning?: string }
