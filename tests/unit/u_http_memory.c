@@ -38,6 +38,7 @@ static void handle(void *arg, struct http_request *request)
     if (str_is(request->path, "/events") && serving.count < STREAMS) {
         struct http_stream **place = &serving.streams[serving.count++];
         const struct http_stream_options options = {.gone = stream_gone, .arg = place};
+        http_known(request); /* else it is one of a few hundred that may be connected without a token */
         *place = http_stream_start(request, &options);
         return;
     }
