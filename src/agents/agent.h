@@ -88,7 +88,8 @@ struct agent_once {
     bool (*unhooks)(struct str word); /* whether a word of its command line could take the hook away again */
     const char *variable;             /* that is set for it */
     const char *unset;                /* a variable that would take the hook away; NULL: none */
-    const char *closes;               /* is 1 unless it is set: the repository's settings are not read; NULL: none */
+    /* A variable that is 1 unless it is set, also over ACP: the repository's settings are not read. NULL: none. */
+    const char *closes;
 };
 
 /* How the agent is made to ask about everything over ACP, and the modes it may be switched to. */

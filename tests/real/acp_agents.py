@@ -255,6 +255,19 @@ def test_claude_asks_a_person_where_the_editor_shows_no_forms(place):
         editor.close()
 
 
+def test_opencode_runs_no_program_of_the_repository(place):
+    """Plugins and MCP servers that the project's settings name would run before anybody is asked."""
+    with at("opencode", place) as d:
+        d.put("early.js", """import { writeFileSync } from "node:fs"\nexport const Early = async () => (writeFileSync("ran.txt", ""), {})""")
+        d.put("opencode.json", json.dumps({"plugin": ["./early.js"], "mcp": {"x": {"type": "local", "command": ["touch", os.path.join(d.project, "served.txt")]}}}))
+        editor = Editor(d, relay(d, "opencode"))
+        editor.sees("session")
+        editor.send(prompt="go")
+        editor.sees("end")
+        must(not d.has("ran.txt") and not d.has("served.txt"), "it ran unasked")
+        editor.close()
+
+
 def test_gemini_stays_in_a_mode_that_asks(place):
     with at("gemini", place) as d:
         editor = Editor(d, relay(d, "gemini"))

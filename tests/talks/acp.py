@@ -247,6 +247,18 @@ def test_the_proxy_stands_in_front_of_servers_of_the_editor(world):
     must("2 MCP servers" in r.close()[1], "nobody is told what is left out")
 
 
+def test_an_agent_is_started_with_its_switches(world):
+    world.server()
+    r = Relayed(world, "--agent", "opencode", begin=False)
+    r.answer(r.send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+    with open(f"/proc/{r.process.pid}/task/{r.process.pid}/children", encoding="ascii") as file:
+        child = file.read().split()[0]
+    with open(f"/proc/{child}/environ", encoding="utf-8") as file:
+        given = dict(one.split("=", 1) for one in file.read().split("\0") if "=" in one)
+    must(given["OPENCODE_PERMISSION"] == '{"*":"ask"}' and given["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1", f"{given}")
+    r.close()
+
+
 def test_an_agent_in_a_box_does_not_reach_around_it(world):
     """By the editor, which is outside: its files are asked about, its terminals are not for the agent, nor are MCP servers."""
     admin = world.server().admin()

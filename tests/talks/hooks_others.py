@@ -108,3 +108,22 @@ def test_a_hook_of_cline_denies_whatever_happens(world):
     for message in ("{}", "no message", "", json.dumps({"hookName": "tool_call", "taskId": "s", "tool_call": {"id": "1", "name": "run_commands", "input": {}}})):
         said = subprocess.run([path], input=message, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
         must(json.loads(said)["cancel"] is True and json.loads(said)["errorMessage"], f"{message!r}: {said}")
+
+
+def test_opencode_for_one_run(world):
+    """Its plugin comes after those it had, in a variable; settings of the repository are read only where that is said."""
+    world.server()
+    program = os.path.join(world.folder, "opencode")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nprintf '%s\\n' \"$*\" \"$OPENCODE_DISABLE_PROJECT_CONFIG\" \"$OPENCODE_PURE\" \"$OPENCODE_CONFIG_CONTENT\"\n")
+    os.chmod(program, 0o755)
+    world.environment.update({"NOD_OPENCODE": program, "OPENCODE_PURE": "1", "OPENCODE_CONFIG_CONTENT": '{"model": "m", "plugin": ["a"]}'})
+    words, closed, pure, config = world.nod("opencode", "run", "go").stdout.strip("\n").split("\n")
+    config = json.loads(config)
+    must((words, closed, pure, config["model"], config["plugin"][0]) == ("run go", "1", "", "m", "a"), f"{words} {closed} {pure} {config}")
+    with open(config["plugin"][1].removeprefix("file://"), encoding="utf-8") as file:
+        must("hook opencode --wait" in file.read() and len(config["plugin"]) == 2, f"{config}")
+    world.environment["OPENCODE_DISABLE_PROJECT_CONFIG"] = "0"
+    must(world.nod("opencode").stdout.split("\n")[1] == "0", "said, and not heard")
+    world.environment["OPENCODE_CONFIG_CONTENT"] = "// no JSON"
+    must("OPENCODE_CONFIG_CONTENT" in world.nod("opencode", exits=2).stderr, "started without the plugin")

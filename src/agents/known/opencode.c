@@ -95,6 +95,7 @@ const struct agent agent_opencode = {
              .closes = "OPENCODE_DISABLE_PROJECT_CONFIG"}, /* they name programs: plugins, MCP servers */
     .acp = {.programs = WORDS("opencode"), .variable = "OPENCODE_PERMISSION", .value = "{\"*\":\"ask\"}",
             .safe_modes = WORDS("build", "plan"), .not_asked = "nothing that was seen"},
-    .boxed = {.variables = WORDS("OPENCODE_CONFIG_CONTENT"), .files = WORDS(".config/opencode/opencode.json"),
+    .boxed = {.variables = WORDS("OPENCODE_CONFIG_CONTENT", "OPENCODE_DISABLE_PROJECT_CONFIG"),
+              .files = WORDS(".config/opencode/opencode.json"),
               .credentials = ".local/share/opencode/auth.json"},
 };

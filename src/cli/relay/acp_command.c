@@ -65,6 +65,8 @@ static struct rc start_agent(struct acp *acp, struct err *err)
     for (size_t i = 0; agent->acp.more_args && agent->acp.more_args[i]; i++)
         argv[n++] = (char *)fill_in(agent->acp.more_args[i], path);
     value = agent->acp.variable ? fill_in(agent->acp.value, path) : NULL;
+    if (agent->once.closes && setenv(agent->once.closes, "1", 0) != 0)
+        return err_set(err, ERR_INTERNAL, "no room for a variable");
     if (boxed)
         return start_boxed(acp, argv, value, err);
     if (value && setenv(agent->acp.variable, value, 1) != 0)
