@@ -255,7 +255,7 @@ static void read_pathspec(struct effects *e, size_t word, struct str value)
     struct act *act = path_act(e, ACT_READS, word, value, false);
     char *shape = arena_bytes(e->s->arena, value.n);
     for (size_t i = 0; i < value.n; i++)
-        shape[i] = value.p[i] == '*' ? SHAPE_STAR : value.p[i];
+        shape[i] = value.p[i] == '*' ? SHAPE_STAR : value.p[i] == '?' ? SHAPE_ONE : value.p[i];
     act->path.shape = (struct str){shape, value.n};
     act->path.flags |= WORD_GLOB;
 }
@@ -263,12 +263,18 @@ static void read_pathspec(struct effects *e, size_t word, struct str value)
 static void role_read(struct effects *e, size_t word, struct str value, bool by_option)
 {
     bool git = e->row->reader == READER_GIT, writes = e->written && !by_option;
-    if (git && str_find(value, '*') < value.n)
-        read_pathspec(e, word, value);
+    for (size_t i = 0; git && i < value.n; i++)
+        if (strchr("*?", value.p[i])) {
+            read_pathspec(e, word, value);
+            break;
+        }
     /* REV:path, :0:path, -L1,5:path */
     for (struct str rest = value; git && str_find(rest, ':') < rest.n;) {
         (void)str_cut(rest, ':', &rest);
-        path_act(e, ACT_READS, word, rest, false);
+        struct str magic = rest;
+        if (str_starts(rest, STR("("))) /* `:(top).env` */
+            (void)str_cut(rest, ')', &magic);
+        path_act(e, ACT_READS, word, magic, false);
     }
     if (!git && !(e->row->styles & STYLE_READS) && is_address(value))
         role_talks(e, word, value, true);

@@ -148,6 +148,9 @@ bool words_secret(const struct judging *j, const struct node *node);
  * outside the session's folder, or for `writes` a protected one. `node` is the part whose word it is. */
 bool judge_name_made(struct judging *j, const struct word *word, const struct node *node, const struct folder *folder,
                      bool writes);
+/* Whether a pattern or a variable of the line can only name files that pass without a rule. */
+bool judge_reads_inside(struct judging *j, const struct word *word, const struct node *node,
+                        const struct folder *folder);
 bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether rules cover every command of a nested script (the text of `sh -c`). */
 bool judge_tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);

@@ -111,11 +111,22 @@ bool judge_assignments_harmless(struct judging *j, const struct node *node, cons
 
 /* ---- paths that only bash knows ---- */
 
+/* `-rln`: the letter l or L among letters of grep and rg that take no value. */
+static bool lists_matches(struct str text)
+{
+    bool found = false;
+    for (size_t i = 1; i < text.n; i++) {
+        if (!strchr("lLrRniwEFPhHsIvzax", text.p[i]))
+            return false;
+        found = found || text.p[i] == 'l' || text.p[i] == 'L';
+    }
+    return found && text.p[0] == '-';
+}
+
 /* Whether the command prints only names of files of the project. */
 static bool lists_names(const struct node *node)
 {
-    static const char *const quiet[] = {"-l", "-rl", "-lr", "-rlE", "--files-with-matches", "--files", "--name-only",
-                                        "--diff-filter=ACM", "-L", "-ln", "-il", "-lE", "-rli"};
+    static const char *const quiet[] = {"--files-with-matches", "--files", "--name-only", "--diff-filter=ACM"};
     const struct node *at = node;
     while (at && at->kind != NODE_SIMPLE)
         at = at->first && !at->first->next ? at->first : NULL;
@@ -124,7 +135,7 @@ static bool lists_names(const struct node *node)
     struct str name = at->words[0].text;
     bool second = at->word_count > 1, tells = false;
     for (size_t i = 1; i < at->word_count; i++) {
-        tells = tells || NAME_IN(at->words[i].text, quiet);
+        tells = tells || NAME_IN(at->words[i].text, quiet) || lists_matches(at->words[i].text);
         if (str_starts(at->words[i].text, STR("-printf")) || str_starts(at->words[i].text, STR("--format")) ||
             str_starts(at->words[i].text, STR("--pretty")) || str_starts(at->words[i].text, STR("-exec")) ||
             str_starts(at->words[i].text, STR("--replace")) || str_starts(at->words[i].text, STR("--prefix")))
@@ -339,7 +350,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
         return false;
     /* xargs appends the words that it reads to its command. */
     if (str_is(word->text, "\x01") && str_is(word->raw, "…"))
-        return j->piped && lists_names(j->piped);
+        return lister_of_pipe(j) != NULL;
     /* <(command) is a pipe. */
     if (str_starts(word->raw, STR("<(")) && str_is(word->text, "\x01"))
         return true;
@@ -363,6 +374,16 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
         else if (found)
             j->sweep = sweep_of_target(targets[i], j->sweep);
     return count > 0;
+}
+
+bool judge_reads_inside(struct judging *j, const struct word *word, const struct node *node,
+                        const struct folder *folder)
+{
+    const struct act act = {.kind = ACT_READS, .path = *word};
+    if (str_find(word->shape, SHAPE_ANY) < word->shape.n || !path_stays(j, &act, node, folder))
+        return false;
+    j->builtin = true;
+    return true;
 }
 
 /* ---- commands ---- */
@@ -517,7 +538,7 @@ static enum sweep sweep_of(const struct judging *j, const struct argv *argv, con
     enum sweep found = SWEEP_NONE;
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && str_is(act->path.raw, "…"))
-            return sweep_of_names(j->piped);
+            return sweep_of_names(j->pipe);
         if (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)
             return sweep_of_names(node->inside);
         below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));

@@ -49,6 +49,8 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     struct place place;
     if (word_literal(word) && str_is(word->text, "/dev/null"))
         return true;
+    if (!writes && !word_literal(word) && has_builtins(c->j) && judge_reads_inside(c->j, word, c->node, c->folder))
+        return true;
     if (!word_is_path(word) || str_starts(word->text, STR("/dev/")) ||
         !place_of(c->j, c->folder, word->text, &place))
         return false;

@@ -643,6 +643,23 @@ static void target_named_stops(struct judging *j, const struct argv *argv, const
             note_unknown(j, "it runs code of the project under the name of a command that a rule speaks against");
 }
 
+/* A name that appears while the line runs may be any path; git takes most of them for revisions. */
+static void made_path_stops(struct judging *j, const struct study *study, const struct act *act)
+{
+    bool made = (act->path.flags & (WORD_RUNS | WORD_CHOSEN)) &&
+                str_find(act->path.shape, SHAPE_ANY) < act->path.shape.n;
+    if (made && j->set->stops_paths && j->q->mode == MODE_BYPASS && study->table && study->table->reader != READER_GIT)
+        note_unknown(j, "its files come from another command, and there are rules against some files");
+}
+
+/* `base64 -d x | sh`: code that nobody sees may open any file. */
+static void piped_code_stops(struct judging *j, const struct study *study, const struct act *act)
+{
+    bool code = (act->flags & ACT_STDIN) || (study->table && study->table->reader == READER_SHELL);
+    if (code && act->word == ALL_WORDS && j->piped && j->set->stops_paths && j->q->mode == MODE_BYPASS)
+        note_unknown(j, act->why);
+}
+
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -681,10 +698,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
-            /* A name from a substitution may be any path; git takes most of them for revisions. */
-            if (j->set->stops_paths && j->q->mode == MODE_BYPASS && (act->path.flags & WORD_RUNS) && study->table &&
-                study->table->reader != READER_GIT)
-                note_unknown(j, "its files come from another command, and there are rules against some files");
+            made_path_stops(j, study, act);
             /* A build or test tool reads whole folders, so a write counts for everything below the path. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
                 targets_stop(j, &act->path, folder, (struct touch){.tree = true});
@@ -708,6 +722,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         case ACT_OTHER:
             doubt_stops(j, act->why);
             program_stops(j, argv, study, act->why);
+            piped_code_stops(j, study, act);
             break;
         }
     }

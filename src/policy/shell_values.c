@@ -42,7 +42,19 @@ static bool is_name(struct str text)
 
 /* ---- substitutions that print one plain name ---- */
 
-/* What these print has no slash in it and is no option. */
+/* The name of a branch or a commit. */
+static bool prints_revision(const struct node *node)
+{
+    bool branch = node->word_count == 3 && word_is(&node->words[1], "branch") &&
+                  word_is(&node->words[2], "--show-current");
+    bool revision = node->word_count > 2 && word_is(&node->words[1], "rev-parse");
+    for (size_t i = 2; revision && i < node->word_count; i++)
+        revision = word_is(&node->words[i], "HEAD") || word_is(&node->words[i], "--short") ||
+                   word_is(&node->words[i], "--abbrev-ref") || word_is(&node->words[i], "--verify");
+    return word_is(&node->words[0], "git") && (branch || revision);
+}
+
+/* Whether it prints a name that is no option and no path to elsewhere. */
 static bool prints_name(const struct node *node)
 {
     static const char *const programs[] = {"date", "basename", "nproc", "whoami", "hostname", "uname", "arch"};
@@ -50,7 +62,9 @@ static bool prints_name(const struct node *node)
         node = node->first && !node->first->next ? node->first : NULL;
     if (!node || node->assign_count || !node->word_count || node->redirs)
         return false;
-    bool found = false;
+    bool found = prints_revision(node);
+    if (found)
+        return true;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         found = found || word_is(&node->words[0], programs[i]);
     for (size_t i = 1; found && i < node->word_count; i++)
