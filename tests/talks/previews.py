@@ -5,7 +5,7 @@ import pty
 import shutil
 import subprocess
 
-from world import NOD, PATIENCE, Socket, must
+from world import NOD, PATIENCE, ROOT, Socket, must
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -216,3 +216,26 @@ def test_a_call_that_is_cut_keeps_its_warnings(world):
     must(any("longer than" in w for w in listed["long"]["warnings"]), f"{listed['long']}")
     shown = world.nod("pending").stdout
     must("(deletes files" in shown, shown)
+
+
+def test_every_class_of_risk_is_in_pending_and_bulk_leaves_the_risky_out(world):
+    """The lines of tests/policy/risk.tsv: at least these classes, or none; and what `nod approve --all` then leaves."""
+    server = world.server("--waiting-per-session", "0", "--waiting-per-token", "0", "--asks-per-second", "0")
+    admin = server.admin()
+    made = admin.session(cwd="/home/u/proj")
+    with open(os.path.join(ROOT, "tests", "policy", "risk.tsv"), encoding="utf-8") as file:
+        wanted = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+    for number, (command, _) in enumerate(wanted):
+        must(admin.call(made["threadId"], "Bash", {"command": command}, id=f"r{number}")["status"] == "awaiting", f"asked: {command}")
+    shown = {call["toolCallId"]: call for call in json.loads(world.nod("pending", "--json").stdout)["pendingApprovals"]}
+    must(len(shown) == len(wanted) > 150, f"{len(shown)} of {len(wanted)}")
+    for number, (command, classes) in enumerate(wanted):
+        call = shown[f"r{number}"]
+        if classes:
+            must(set(classes.split(",")) <= set(call["risk"]), f"{command}: {call['risk']}, not {classes}")
+        else:
+            must(call["risk"] == [] and call["risky"] is False, f"{command}: {call['risk']}")
+    risky = {call for call, one in shown.items() if one["risky"]}
+    must(len(risky) > 100, f"{len(risky)} are risky")
+    world.nod("approve", "--all", "--yes")
+    must({call["toolCallId"] for call in admin.pending()} == risky, "bulk leaves out what is risky, and that alone")
