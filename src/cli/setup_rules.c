@@ -1,5 +1,5 @@
-/* Starter rules: each kind of project's own tests, and docker where it only looks. Commands that only read inside the
- * project, git's too, need no rule. A new pack is one entry. */
+/* Starter rules: each kind of project's own tests, docker where it only looks, and staging for git, which `git reset`
+ * takes back. Commands that only read inside the project, git's too, need no rule. A new pack is one entry. */
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -9,6 +9,7 @@
 
 /* Options of these commands that write or run something else are not covered by such rules (docs/RULES.md). */
 static const struct setup_pack packs[] = {
+    {"git", "staging in a git project", {".git"}, {"Bash(git add:*)"}},
     {"node", "tests of a Node project", {"package.json"},
      {"Bash(npm test:*)", "Bash(npm run test:*)", "Bash(npm ls:*)"}},
     {"python", "tests of a Python project", {"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"},
