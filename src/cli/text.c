@@ -52,8 +52,20 @@ static bool json_nested(const struct json *value)
     return (value->type == JSON_OBJECT || value->type == JSON_ARRAY) && value->first;
 }
 
+void text_picture(struct buf *buf, const struct picture *picture)
+{
+    buf_printf(buf, "%s, ", picture->type);
+    if (picture->width && picture->height)
+        buf_printf(buf, "%u × %u pixels, ", picture->width, picture->height);
+    if (picture->bytes < 1024)
+        buf_printf(buf, "%zu bytes", picture->bytes);
+    else
+        buf_printf(buf, "%.1f KB", (double)picture->bytes / 1024);
+}
+
 static void json_leaf(struct buf *buf, const struct json *value, unsigned indent)
 {
+    struct picture picture;
     CHECK(!json_nested(value));
     switch (value->type) {
     case JSON_NULL:
@@ -61,7 +73,10 @@ static void json_leaf(struct buf *buf, const struct json *value, unsigned indent
     case JSON_TRUE:
     case JSON_NUMBER: utf8_show(buf, value->raw, false); return;
     case JSON_STRING:
-        if (str_find(value->text, '\n') < value->text.n)
+        if (picture_read_base64(value->text, &picture)) {
+            buf_puts(buf, "a picture: ");
+            text_picture(buf, &picture);
+        } else if (str_find(value->text, '\n') < value->text.n)
             json_lines(buf, value->text, indent);
         else
             utf8_show(buf, value->text, false);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/picture.h"
 
 enum { TEXT_BYTES_MAX = 16 << 20 };
 
@@ -18,8 +19,10 @@ enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_RED, TINT_GREEN, TINT_YELLOW, T
 struct str text_line(struct arena *arena, struct str s);
 /* Safe lines, each with this many blanks before it and a line break after it. */
 void text_block(struct buf *buf, struct str s, unsigned indent);
-/* A JSON value, spread over lines; texts are shown safe, numbers as they came. */
+/* A JSON value, spread over lines; texts are shown safe, numbers as they came, pictures by their kind and size. */
 void text_json(struct buf *buf, const struct json *value, unsigned indent);
+/* image/png, 320 × 160 pixels, 58.4 KB */
+void text_picture(struct buf *buf, const struct picture *picture);
 /* JSON as it came, for programs; what hides in its texts is escaped, so that a terminal does not obey it either. */
 void text_raw_json(struct buf *buf, struct str json);
 /* Columns that safe text takes on a terminal. */
