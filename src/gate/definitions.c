@@ -96,6 +96,7 @@ static struct str described(struct arena *arena, const struct ask *ask, const st
         if (member)
             json_member_raw(&out, members[i], member->raw);
     }
+    tool_fields(&out, json_get(definition, "inputSchema"), ask->input);
     json_member_raw(&out, "input", ask->input->raw);
     json_close(&out, '}');
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));

@@ -250,7 +250,11 @@ static void read_file(struct job *job)
     struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
     use.name = facts.name;
     use.input = facts.input;
-    if (rc_ok(tool_named_file(&use, &file->text, &file->op.err)))
+    if (!str_empty(facts.patch))
+        file->preview = tool_named_patch(&use, facts.patch);
+    else if (facts.class != TOOL_EDIT)
+        (void)tool_named_picture(&use, &file->preview, &file->op.err).code;
+    else if (rc_ok(tool_named_file(&use, &file->text, &file->op.err)))
         file->preview = tool_look(&use).preview;
 }
 

@@ -90,6 +90,10 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
 {
     const struct json *edits = json_get(use->input, "edits");
     struct str path = json_text(use->input, "file_path");
+    if (executor_find(use->name) == &executor_notebook_edit) {
+        notebook_cell_write(out, use, plan);
+        return;
+    }
     json_member(out, "type", edits ? STR("multi_diff") : STR("diff"));
     json_member(out, "file_path", path.n ? path : plan->path);
     json_member_bool(out, "is_new_file", plan->is_new);

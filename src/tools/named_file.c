@@ -3,13 +3,15 @@
  * read it. */
 #include "tools/link.h"
 
+#include "base/base64.h"
+#include "base/picture.h"
 #include "base/utf8.h"
 #include "io/links.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-enum { SHOWN_BYTES_MAX = 2 << 20 };
+enum { SHOWN_BYTES_MAX = 2 << 20, PICTURE_BYTES_MAX = 512 << 10 };
 
 /* Here and not in place_read: a Write must not take a missing folder for a missing file, which it would make. */
 static struct rc check_root(const struct tool_use *use, struct err *err)
@@ -20,25 +22,94 @@ static struct rc check_root(const struct tool_use *use, struct err *err)
                    "the session's folder %.*s cannot be opened here: %s", STR_ARG(use->root), strerror(errno));
 }
 
-struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
+/* The file beneath the root, its bytes as they are. */
+static struct rc read_bytes(const struct tool_use *use, struct str named, struct str *ret_bytes, struct err *err)
 {
-    struct tool_facts facts = tool_facts(use->name, use->input);
-    struct str within, text;
-    if (facts.class != TOOL_EDIT || facts.path_count != 1)
-        return err_set(err, ERR_INVALID, "the call does not change one file");
-    if (use->link)
-        return link_named_file(use, ret_text, err);
-    TRY(place_within(use->arena, use->root, facts.paths[0], &within, err));
+    struct str within, bytes;
+    if (use->link) /* the executor reads for us, with its user's rights, and only the one file of an edit */
+        return err_set(err, ERR_UNAVAILABLE, "only the executor of this session can read the file");
+    TRY(place_within(use->arena, use->root, named, &within, err));
     struct str path = arena_printf(use->arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within));
     if (use->hides && (use->hides(use, path) || use->hides(use, links_follow(use->arena, path))))
         return err_set(err, ERR_FORBIDDEN, "it is a protected file or a secret, which is not shown");
     TRY(check_root(use, err));
-    TRY(place_read(use, within, &text, err));
-    if (text.n > SHOWN_BYTES_MAX)
-        return err_set(err, ERR_TOO_LARGE, "the file has %zu bytes, more than the %d that are shown", text.n,
+    TRY(place_read(use, within, &bytes, err));
+    if (bytes.n > SHOWN_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the file has %zu bytes, more than the %d that are shown", bytes.n,
                        SHOWN_BYTES_MAX);
+    *ret_bytes = bytes;
+    return RC_OK;
+}
+
+struct rc named_file_read(const struct tool_use *use, struct str path, struct str *ret_text, struct err *err)
+{
+    struct str text;
+    TRY(read_bytes(use, path, &text, err));
     if (!utf8_valid(text) || memchr(text.p, '\0', text.n))
         return err_set(err, ERR_INVALID, "the file is not text");
     *ret_text = text;
+    return RC_OK;
+}
+
+struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
+{
+    struct tool_facts facts = tool_facts(use->name, use->input);
+    if (facts.class != TOOL_EDIT || facts.path_count != 1)
+        return err_set(err, ERR_INVALID, "the call does not change one file");
+    if (use->link)
+        return link_named_file(use, ret_text, err);
+    return named_file_read(use, facts.paths[0], ret_text, err);
+}
+
+/* ---- pictures ---- */
+
+static struct str path_for_picture(const struct json *input)
+{
+    static const char *const names[] = {"path", "file_path", "filePath", "filename", "file", "output_path"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!str_empty(json_text(input, names[i])))
+            return json_text(input, names[i]);
+    return STR_NONE;
+}
+
+static void put_before(struct json_out *out, struct arena *arena, struct str bytes, const struct picture *picture)
+{
+    json_key(out, "before");
+    json_open(out, '{');
+    json_member(out, "type", str_of(picture->type));
+    json_member_u64(out, "bytes", picture->bytes);
+    json_member_u64(out, "width", picture->width);
+    json_member_u64(out, "height", picture->height);
+    if (bytes.n <= PICTURE_BYTES_MAX) {
+        char *data = arena_bytes(arena, BASE64_BYTES(bytes.n));
+        base64_encode(bytes.p, bytes.n, data);
+        json_member(out, "data", str_of(data));
+    }
+    json_close(out, '}');
+}
+
+struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct str path = path_for_picture(use->input), bytes = STR_NONE;
+    struct picture picture;
+    if (str_empty(path) || !picture_inside(use->input))
+        return err_set(err, ERR_INVALID, "the call does not change one file");
+    TRY(check_root(use, err)); /* a missing folder says nothing of the file */
+    struct err problem = {.code = ERR_OK};
+    struct rc rc = read_bytes(use, path, &bytes, &problem);
+    if (rc_bad(rc) && rc.code != ERR_NOT_FOUND) {
+        *err = problem;
+        return rc;
+    }
+    json_open(&out, '{');
+    json_member(&out, "type", STR("picture"));
+    json_member(&out, "file_path", path);
+    json_member_bool(&out, "is_new_file", rc_bad(rc));
+    if (rc_ok(rc) && picture_read(bytes, &picture))
+        put_before(&out, use->arena, bytes, &picture);
+    json_close(&out, '}');
+    *ret_preview = arena_str(use->arena, buf_str(&buf));
     return RC_OK;
 }

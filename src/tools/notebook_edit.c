@@ -130,6 +130,43 @@ static struct rc plan(const struct tool_use *use, struct plan *ret_plan, struct 
     return RC_OK;
 }
 
+/* The source of a cell as one text; a notebook keeps it as a text or as a list of lines. */
+static struct str source_text(struct arena *arena, const struct json *source)
+{
+    BUF_SCOPE(buf, FILE_BYTES_MAX);
+    if (source && source->type == JSON_STRING)
+        return source->text;
+    for (const struct json *line = source ? source->first : NULL; line; line = line->next)
+        buf_put(&buf, line->text);
+    return arena_str(arena, buf_str(&buf));
+}
+
+void notebook_cell_write(struct json_out *out, const struct tool_use *use, const struct plan *plan)
+{
+    struct str path = json_text(use->input, "notebook_path"), mode = json_text(use->input, "edit_mode");
+    struct str id = json_text(use->input, "cell_id"), type = json_text(use->input, "cell_type");
+    bool inserts = str_is(mode, "insert"), deletes = str_is(mode, "delete");
+    const struct json *notebook = NULL, *cell = NULL;
+    if (rc_ok(json_parse(use->arena, plan->before, &notebook, NULL)))
+        cell = find_cell(json_get(notebook, "cells"), id); /* there: the plan was made from the same text */
+    struct str before = inserts ? STR_NONE : source_text(use->arena, json_get(cell, "source"));
+    if (!inserts && json_text(cell, "cell_type").n)
+        type = json_text(cell, "cell_type");
+    struct str at = id.n ? arena_printf(use->arena, "cell %.*s", STR_ARG(id)) : STR("the beginning");
+    struct str kind = type.n ? arena_printf(use->arena, " (%.*s)", STR_ARG(type)) : STR("");
+    json_member(out, "type", STR("diff"));
+    json_member(out, "file_path", path);
+    json_member_bool(out, "is_new_file", false);
+    json_member(out, "cell", id);
+    json_member(out, "cell_type", type);
+    json_member(out, "edit_mode", mode.n ? mode : STR("replace"));
+    const char *what = deletes ? "Deletes" : "The source of";
+    json_member(out, "note",
+                inserts ? arena_printf(use->arena, "A new cell%.*s, after %.*s.", STR_ARG(kind), STR_ARG(at))
+                        : arena_printf(use->arena, "%s %.*s%.*s.", what, STR_ARG(at), STR_ARG(kind)));
+    diff_write(out, path, before, deletes ? STR_NONE : json_text(use->input, "new_source"));
+}
+
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct plan planned;

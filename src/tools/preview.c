@@ -12,8 +12,6 @@
 #include "tools/tool.h"
 #include "tools/web.h"
 
-#include <stdio.h>
-
 enum { COMPARED_BYTES_MAX = 1 << 20 };
 
 /* ---- texts that take each other's place ---- */
@@ -82,141 +80,6 @@ static void write_cell(struct json_out *out, const struct json *input)
                                        .note = arena_c(&scratch, note)});
 }
 
-/* ---- patches: "*** Update File: …" ---- */
-
-struct patch_file {
-    struct str path, moved_to;
-    const char *kind;           /* "Add", "Update", "Delete" */
-    struct str body;            /* lines up to the next file */
-    int64_t added, removed;
-};
-
-/* The next file of a patch; false at its end. Lines before the first are passed over. */
-static bool next_file(struct str *patch, struct patch_file *ret_file)
-{
-    static const char *const kinds[] = {"Add", "Update", "Delete"};
-    while (patch->n) {
-        struct str line = str_cut(*patch, '\n', patch);
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            char mark[32];
-            (void)snprintf(mark, sizeof mark, "*** %s File: ", kinds[i]);
-            if (!str_starts(line, str_of(mark)))
-                continue;
-            *ret_file = (struct patch_file){.path = str_trim(str_sub(line, strlen(mark), line.n)), .kind = kinds[i]};
-            struct str from = *patch;
-            while (patch->n && (!str_starts(*patch, STR("*** ")) || str_starts(*patch, STR("*** Move to: ")) ||
-                                str_starts(*patch, STR("*** End of File"))))
-                (void)str_cut(*patch, '\n', patch);
-            ret_file->body = str_sub(from, 0, from.n - patch->n);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Lines of the hunk that begins here, before and after it. */
-static void count_hunk(struct str body, int64_t counts[2])
-{
-    counts[0] = counts[1] = 0;
-    while (body.n) {
-        struct str line = str_cut(body, '\n', &body);
-        if (str_starts(line, STR("@@")) || str_starts(line, STR("*** ")))
-            return;
-        counts[0] += !str_starts(line, STR("+"));
-        counts[1] += !str_starts(line, STR("-"));
-    }
-}
-
-static void put_hunk_head(struct json_out *out, struct arena *arena, struct str body, struct str words)
-{
-    int64_t counts[2];
-    count_hunk(body, counts);
-    json_put_str(out, arena_printf(arena, "@@ -1,%lld +1,%lld @@%s%.*s", (long long)counts[0], (long long)counts[1],
-                                   words.n ? " " : "", STR_ARG(words)));
-}
-
-static void put_patch_lines(struct json_out *out, struct patch_file *file)
-{
-    ARENA_SCOPE(scratch);
-    struct str body = file->body;
-    bool inside = false;
-    while (body.n) {
-        struct str line = str_cut(body, '\n', &body);
-        if (str_starts(line, STR("*** Move to: ")))
-            file->moved_to = str_trim(str_sub(line, 13, line.n));
-        if (str_starts(line, STR("*** ")))
-            continue;
-        if (str_starts(line, STR("@@"))) {
-            put_hunk_head(out, &scratch, body, str_trim(str_sub(line, 2, line.n)));
-            inside = true;
-            continue;
-        }
-        if (!inside) {
-            struct str here = str_sub(file->body, (size_t)(line.p - file->body.p), file->body.n);
-            put_hunk_head(out, &scratch, here, STR_NONE);
-            inside = true;
-        }
-        file->added += str_starts(line, STR("+"));
-        file->removed += str_starts(line, STR("-"));
-        json_put_str(out, line.n ? line : STR(" "));
-    }
-}
-
-static void put_patch_file(struct json_out *out, struct patch_file *file)
-{
-    ARENA_SCOPE(scratch);
-    json_member(out, "file_path", file->path);
-    json_member_bool(out, "is_new_file", str_is(str_of(file->kind), "Add"));
-    if (str_is(str_of(file->kind), "Delete"))
-        json_member_bool(out, "deleted", true);
-    json_key(out, "unified");
-    json_open(out, '[');
-    json_put_str(out, arena_printf(&scratch, "--- a/%.*s", STR_ARG(file->path)));
-    json_put_str(out, arena_printf(&scratch, "+++ b/%.*s", STR_ARG(file->path)));
-    put_patch_lines(out, file);
-    json_close(out, ']');
-    json_member_i64(out, "added", file->added);
-    json_member_i64(out, "removed", file->removed);
-    if (file->moved_to.n) {
-        json_member(out, "moved_to", file->moved_to);
-        json_member(out, "note", arena_printf(&scratch, "The file moves to %.*s.", STR_ARG(file->moved_to)));
-    }
-}
-
-static void write_patch(struct json_out *out, struct str patch)
-{
-    struct patch_file file;
-    struct str rest = patch;
-    int64_t added = 0, removed = 0;
-    unsigned count = 0;
-    while (next_file(&rest, &file))
-        count++;
-    json_member(out, "type", count == 1 ? STR("diff") : STR("multi_diff"));
-    if (count == 1) {
-        (void)next_file(&patch, &file);
-        put_patch_file(out, &file);
-        return;
-    }
-    json_key(out, "files");
-    json_open(out, '[');
-    while (next_file(&patch, &file)) {
-        json_open(out, '{');
-        put_patch_file(out, &file);
-        json_close(out, '}');
-        added += file.added;
-        removed += file.removed;
-    }
-    json_close(out, ']');
-    json_member_i64(out, "added", added);
-    json_member_i64(out, "removed", removed);
-}
-
-static bool is_patch(struct str patch)
-{
-    struct patch_file file;
-    return next_file(&patch, &file);
-}
-
 /* ---- any call ---- */
 
 static void write_command(struct json_out *out, const struct tool_facts *facts)
@@ -250,9 +113,9 @@ static bool write_edit(struct json_out *out, const struct tool_facts *facts)
     struct str path = json_text(input, "file_path");
     if (input->raw.n > COMPARED_BYTES_MAX || facts->patch.n > COMPARED_BYTES_MAX)
         return false;
-    if (is_patch(facts->patch)) {
-        write_patch(out, facts->patch);
-    } else if (str_is(facts->name, "Write") && has_text(input, "content")) {
+    if (patch_write(out, facts->patch, NULL))
+        return true;
+    if (str_is(facts->name, "Write") && has_text(input, "content")) {
         write_change(out, &(struct change){
             .path = path, .after = json_text(input, "content"),
             .note = "The whole new content; what is there now is not shown."});

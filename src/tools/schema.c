@@ -94,3 +94,28 @@ struct rc schema_check(const char *schema, const struct json *input, struct err 
     CHECK(rc_ok(json_parse(&arena, str_of(schema), &parsed, NULL)));
     return check(parsed, input, STR_NONE, err);
 }
+
+void tool_fields(struct json_out *out, const struct json *schema, const struct json *input)
+{
+    const struct json *properties = json_get(schema, "properties");
+    bool any = false;
+    for (const struct json *member = input->first; member; member = member->next) {
+        ARENA_SCOPE(scratch);
+        const struct json *property = json_get(properties, arena_c(&scratch, member->key));
+        struct str title = json_text(property, "title"), description = json_text(property, "description");
+        if (str_empty(title) && str_empty(description))
+            continue;
+        if (!any) {
+            json_key(out, "fields");
+            json_open(out, '{');
+        }
+        any = true;
+        json_key_str(out, member->key);
+        json_open(out, '{');
+        json_member(out, "title", title);
+        json_member(out, "description", description);
+        json_close(out, '}');
+    }
+    if (any)
+        json_close(out, '}');
+}

@@ -216,6 +216,7 @@ void servers_definitions(struct servers *servers, struct str root, struct json_o
 struct found {
     struct server *server;
     struct str own, description, digest;
+    struct str schema; /* JSON */
 };
 
 /* The server that the tool's name names, the person's own first, and the root its definitions are pinned for. */
@@ -253,7 +254,8 @@ static struct rc find(const struct tool_use *use, struct found *ret_found, struc
         there = true;
         same = holds(use->servers, root, tool, NULL, NULL);
         *ret_found = (struct found){server, arena_str(use->arena, tool->own),
-                                    arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest)};
+                                    arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest),
+                                    arena_str(use->arena, tool->schema)};
     }
     unlock(&server->lock);
     server_leave(server);
@@ -274,11 +276,14 @@ static struct rc check(const struct tool_use *use, struct err *err)
 static void show(struct json_out *out, const struct tool_use *use)
 {
     struct found found;
+    const struct json *schema;
     if (rc_bad(find(use, &found, NULL)))
         return;
     json_member(out, "server", found.server->name);
     json_member(out, "tool", found.own);
     json_member(out, "description", found.description);
+    if (rc_ok(json_parse(use->arena, found.schema, &schema, NULL)))
+        tool_fields(out, schema, use->input);
 }
 
 static struct str digest(const struct tool_use *use)

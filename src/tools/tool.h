@@ -110,6 +110,19 @@ void odd_text_warn(struct json_out *out, struct str command);
 /* "edits" and "files" of a MultiEdit that was planned: what each edit makes of the file as the one before left it. */
 void edits_write(struct json_out *out, const struct tool_use *use, const struct plan *plan);
 
+/* ---- notebook_edit.c ---- */
+/* The members of a preview that shows the cell which a NotebookEdit changes: its source before and after. */
+void notebook_cell_write(struct json_out *out, const struct tool_use *use, const struct plan *plan);
+
+/* ---- patch.c ---- */
+/* "type" and the differences of a patch, one for each file; false: the text is none. `use` NULL: from the patch alone;
+ * else within the files as they are now, where they can be read. */
+bool patch_write(struct json_out *out, struct str patch, const struct tool_use *use);
+
+/* ---- named_file.c ---- */
+/* Reads a file that a call names, as text; refuses what is protected and what lies outside the root. */
+struct rc named_file_read(const struct tool_use *use, struct str path, struct str *ret_text, struct err *err);
+
 /* ---- diff.c ---- */
 /* {"hunks":[…],"added","removed"} members of a diff between two texts; see diff.c. */
 void diff_write(struct json_out *out, struct str path, struct str before, struct str after);

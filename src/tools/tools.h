@@ -109,6 +109,13 @@ struct tool_look tool_look(const struct tool_use *use);
 struct tool_result tool_do(const struct tool_use *use, struct str files);
 /* The one file that a use would change, as text; ERR_INVALID when it changes none, or no text. */
 struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err);
+/* The preview of a patch within the files as they are now; empty when it is too long to be shown. */
+struct str tool_named_patch(const struct tool_use *use, struct str patch);
+/* The picture that a call would write over, as the preview {"type":"picture","file_path","before":{…}}; "before" is
+ * missing when there is no such file. ERR_INVALID: the call brings no picture, or names no file for it. */
+struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview, struct err *err);
+/* Writes "fields": title and description, by the tool's own schema, of the members that the input has. */
+void tool_fields(struct json_out *out, const struct json *schema, const struct json *input);
 /* The definitions as a model wants them: [{"name","description","input_schema"}]. `servers` may be NULL. */
 void tool_definitions(struct json_out *out, struct servers *servers, struct str root);
 
