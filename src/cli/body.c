@@ -303,6 +303,56 @@ static void put_tree(struct buf *buf, const struct json *value)
         put_lines(buf, ' ', "", str_sub(buf_str(&lines), 0, lines.n - (lines.p[lines.n - 1] == '\n')));
 }
 
+/* The input member by member, each under the title and with the description that the tool's schema gives it. */
+static void put_fields(struct buf *buf, const struct json *input, const struct json *fields)
+{
+    for (const struct json *member = input->first; member; member = member->next) {
+        ARENA_SCOPE(scratch);
+        const struct json *about = json_get(fields, arena_c(&scratch, member->key));
+        struct str title = json_text(about, "title"), description = json_text(about, "description");
+        struct json one = *member, alone = *input;
+        if (title.n && !str_eq(title, member->key))
+            one.key = arena_printf(&scratch, "%.*s (%.*s)", STR_ARG(title), STR_ARG(member->key));
+        one.next = NULL;
+        alone.first = &one;
+        alone.count = 1;
+        put_tree(buf, &alone);
+        if (description.n)
+            put_lines(buf, '#', "      ", description);
+    }
+}
+
+/* The picture that stands where the call's own would go. */
+static void put_before(struct buf *buf, const struct json *preview)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *before = json_get(preview, "before");
+    BUF_SCOPE(words, TEXT_BYTES_MAX);
+    int64_t bytes = 0, width = 0, height = 0;
+    (void)(json_i64(json_get(before, "bytes"), &bytes) && json_i64(json_get(before, "width"), &width) &&
+           json_i64(json_get(before, "height"), &height));
+    text_picture(&words, &(struct picture){.type = arena_c(&scratch, json_text(before, "type")), .bytes = (size_t)bytes,
+                                           .width = (unsigned)width, .height = (unsigned)height});
+    bool is_new = json_bool(preview, "is_new_file", false);
+    struct str path = json_text(preview, "file_path");
+    put_lines(buf, '*', "", arena_printf(&scratch, "%s  %.*s%s%.*s", is_new ? "New file" : "Replaces", STR_ARG(path),
+                                         before ? ", now " : "", STR_ARG(before ? buf_str(&words) : STR(""))));
+}
+
+static void put_input(struct buf *buf, const struct json *input, const struct json *preview)
+{
+    const struct json *fields = json_get(preview, "fields");
+    struct str said = json_text(preview, "description");
+    if (said.n)
+        put_lines(buf, '#', "", said);
+    if (str_is(json_text(preview, "type"), "picture"))
+        put_before(buf, preview);
+    if (fields && input->type == JSON_OBJECT && input->first)
+        put_fields(buf, input, fields);
+    else
+        put_tree(buf, input);
+}
+
 static void put_questions(struct buf *buf, const struct questions *questions)
 {
     ARENA_SCOPE(scratch);
@@ -340,7 +390,7 @@ static void put_preview(struct buf *buf, const struct json *call, const struct j
     else if (!str_empty(command))
         put_command(buf, call, command);
     else if (input)
-        put_tree(buf, input);
+        put_input(buf, input, preview);
 }
 
 enum body_kind body_kind(struct arena *arena, const struct json *call, struct questions *ret_questions)

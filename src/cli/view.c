@@ -92,13 +92,20 @@ static bool has_fragments(const struct json *preview)
     return json_bool(preview, "fragment", false) || json_bool(files ? files->first : NULL, "fragment", false);
 }
 
+/* Whether the server can show more of the call than its own texts: the file around a change, a picture's place. */
+static bool has_place(const struct json *call)
+{
+    const struct json *input = json_get(json_get(call, "toolCall"), "input"), *preview = json_get(call, "preview");
+    return has_fragments(preview) || (str_is(json_text(preview, "type"), "generic") && input && picture_inside(input));
+}
+
 /* The member that view_placed adds to a preview. */
 #define PLACED "placed"
 
 bool view_partly(const struct json *call)
 {
     return json_bool(call, "cut", false) ||
-           (!json_get(call, PLACED) && has_fragments(json_get(call, "preview")));
+           (!json_get(call, PLACED) && has_place(call));
 }
 
 /* The preview of the call's own texts, with what became of looking for the file. */
@@ -124,7 +131,7 @@ static struct rc view_placed(struct cli *cli, struct arena *arena, const struct 
     struct json_out out = json_out(&buf);
     struct reply reply = {0};
     const struct json *preview = json_get(*call, "preview");
-    if (!has_fragments(preview))
+    if (!has_place(*call))
         return RC_OK;
     struct rc rc = ask_about(cli, arena, json_text(*call, "sessionId"), json_text(*call, "toolCallId"), "/file", &reply,
                              NULL);
@@ -135,7 +142,8 @@ static struct rc view_placed(struct cli *cli, struct arena *arena, const struct 
         json_key_str(&out, member->key);
         if (!str_is(member->key, "preview"))
             json_put_raw(&out, member->raw);
-        else if (json_get(placed, "unified") || json_get(placed, "files"))
+        else if (json_get(placed, "unified") || json_get(placed, "files") ||
+                 str_is(json_text(placed, "type"), "picture"))
             json_put_raw(&out, placed->raw);
         else
             put_own(&out, preview, is_new, json_text(placed, "problem"));

@@ -1,4 +1,5 @@
 """What people see of a call is made in the server, for every entry: differences, edits one by one, commands, patches."""
+import base64
 import json
 import os
 import pty
@@ -24,6 +25,10 @@ PATCH = """*** Begin Patch
 -x = 1
 +x = 2
 *** End Patch"""
+
+
+# The head of a picture of 240 by 120; nobody looks further.
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\xf0\0\0\0\x78\x08\x02" + bytes(40)
 
 
 def begun(world):
@@ -86,6 +91,75 @@ def test_a_notebook_is_a_cell(world):
     must(shown["type"] == "diff" and shown["cell"] == "c7" and shown["edit_mode"] == "replace" and "+x = 1" in shown["unified"], shown)
     admin.call(made["threadId"], "NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "c7", "new_source": "", "edit_mode": "delete"}, id="d")
     must("deleted" in preview(admin, made, "d")["note"], "a deleted cell")
+
+
+def placed(world, files):
+    """A session in a folder with these files, and how a call's place in them is asked for."""
+    server = world.server()
+    admin = server.admin()
+    folder = os.path.join(world.folder, "project")
+    for name, data in files.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+    made = admin.session(cwd=folder)
+    return server, admin, made, lambda call: admin.ok("GET", f"/api/sessions/{made['id']}/approvals/{call}/file")["preview"]
+
+
+def test_a_patch_in_its_files_has_their_line_numbers(world):
+    files = {"src/a.py": b"import os\n\n\ndef greet():\n    print(\"hi\")\n# end\n", "old.txt": b"gone\nfor good\n", "c.py": b"y = 0\nx = 1  \n", ".env": b"SECRET=1\n"}
+    server, admin, made, at = placed(world, files)
+    admin.call(made["threadId"], "apply_patch", {"command": PATCH}, id="p", dialect="codex")
+    first, second, third, fourth = at("p")["files"]
+    must(first["unified"][2:] == ["@@ -2,5 +2,6 @@", " ", " ", " def greet():", '-    print("hi")', '+    print("hello")', "+    return 1", " # end"], first)
+    must(second["is_new_file"] and "fragment" not in first, second)
+    must(third["deleted"] and third["unified"][3:] == ["-gone", "-for good"] and third["removed"] == 2, third)
+    must(fourth["moved_to"] == "d.py" and fourth["unified"][2:] == ["@@ -1,2 +1,2 @@", " y = 0", "-x = 1  ", "+x = 2"], fourth)
+    shown = world.nod("show", "p", environment={"NOD_DATA": server.data}).stdout
+    must("    5 −     print(\"hi\")" in shown and "    1 − gone" in shown, shown)
+    odd = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-not there\n+x\n*** Delete File: .env\n*** Update File: ../out\n@@\n-a\n+b\n*** End Patch"
+    admin.call(made["threadId"], "apply_patch", {"command": odd}, id="q", dialect="codex")
+    first, second, third = at("q")["files"]
+    must("not in the file" in first["note"] and "-not there" in first["unified"] and first["fragment"], first)
+    must("secret" in second["note"] and "SECRET" not in json.dumps(second), second)
+    must("outside" in third["note"] or "leads out" in third["note"], third)
+
+
+def test_a_notebook_in_its_file_is_the_cell_before_and_after(world):
+    notebook = {"cells": [{"cell_type": "code", "id": "c1", "source": ["x = 0\n", "print(x)\n"]}], "nbformat": 4}
+    server, admin, made, at = placed(world, {"n.ipynb": json.dumps(notebook).encode()})
+    admin.call(made["threadId"], "NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "c1", "new_source": "x = 1\nprint(x)\n"}, id="n")
+    shown = at("n")
+    must(shown["unified"][2:] == ["@@ -1,2 +1,2 @@", "-x = 0", "+x = 1", " print(x)"] and shown["note"] == "The source of cell c1 (code).", shown)
+    must('"source"' not in world.nod("show", "n", environment={"NOD_DATA": server.data}).stdout, "JSON in the terminal")
+
+
+def test_a_picture_is_shown_by_what_it_is(world):
+    server, admin, made, at = placed(world, {"logo.png": PNG, "text.png": b"no picture\n" * 9})
+    data = base64.b64encode(PNG[:16] + b"\0\0\1\x40\0\0\0\xa0" + PNG[24:]).decode()
+    admin.call(made["threadId"], "mcp__files__put", {"path": "logo.png", "data": f"data:image/png;base64,{data}"}, id="i")
+    must(at("i")["before"] == {"type": "image/png", "bytes": len(PNG), "width": 240, "height": 120, "data": base64.b64encode(PNG).decode()}, at("i"))
+    shown = world.nod("show", "i", environment={"NOD_DATA": server.data}).stdout
+    must("Replaces  logo.png, now image/png, 240 × 120 pixels" in shown and "data: a picture: image/png, 320 × 160 pixels" in shown and data[:40] not in shown, shown)
+    admin.call(made["threadId"], "mcp__files__put", {"path": "new.png", "content": {"type": "image", "data": data}}, id="j")
+    must(at("j")["is_new_file"] and "before" not in at("j"), at("j"))
+    admin.call(made["threadId"], "mcp__files__put", {"path": "text.png", "data": data + "; and words"}, id="k")
+    must("; and words" in world.nod("show", "k", environment={"NOD_DATA": server.data}).stdout, "words behind a picture are hidden")
+
+
+def test_fields_of_an_mcp_tool_have_the_names_of_its_schema(world):
+    server, admin, made = begun(world)
+    properties = {"owner": {"type": "string", "title": "Owner", "description": "Who the repository belongs to"}, "repo": {"type": "string"},
+                  "unused": {"type": "string", "title": "Not sent"}}
+    told = {"server": "hub", "source": "0" * 64, "definition": {"name": "issue", "description": "Opens an issue.",
+                                                              "inputSchema": {"type": "object", "properties": properties}}}
+    admin.ok("POST", f"/api/threads/{made['threadId']}/tool-definitions", {"id": "d", **told})
+    admin.ok("POST", f"/api/threads/{made['threadId']}/tool-calls", {"id": "m", "name": "mcp__hub__issue", "source": "0" * 64,
+                                                                  "input": {"owner": "alice", "repo": "site"}})
+    shown = preview(admin, made, "m")
+    must(shown["fields"] == {"owner": {"title": "Owner", "description": "Who the repository belongs to"}}, shown)
+    text = world.nod("show", "m", environment={"NOD_DATA": server.data}).stdout
+    must("Opens an issue." in text and "Owner (owner): alice\n        Who the repository belongs to\n    repo: site" in text, text)
 
 
 def test_a_command_has_its_risk_at_every_entry(world):
