@@ -69,7 +69,7 @@ const tests = {
     must(JSON.stringify(answers) === JSON.stringify({ "Which colour?": "Blue", "Which sizes?": "S, L" }), JSON.stringify(answers));
     await server.call(s, "ExitPlanMode", { plan: "# The plan\n\n1. do it" }, "p1");
     await shows("1. do it");
-    await shows("[y] carry it out");
+    await shows("[y] approve plan");
     await new Promise((done) => setTimeout(done, 600));
     press("y");
     await shows("accept changes to files");

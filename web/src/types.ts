@@ -16,6 +16,7 @@ export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
   warnings?: (string | { text?: string; words?: string; level?: string })[];
   edit_mode?: string;
+  title?: string; fields?: { [key: string]: { title?: string; description?: string } };   // of an MCP tool, by its own schema
   fragment?: boolean;    // the numbers of its lines are those of the texts, not of the file
   input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;

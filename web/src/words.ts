@@ -37,7 +37,8 @@ function makeSentence(p: Pending): Sentence {
   const command = preview.command ?? (changes ? "" : text(input.command));
   const say = (kind: string, verb: string, object = "", tail = ""): Sentence => ({ kind, verb, object, tail });
   const file = path ? relative(path, cwd) : "";
-  if (p.cut) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
+  const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
+  if (p.cut && !mcp) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
   if (command) {
     const parts = p.parts?.length || preview.parts?.length || 1;
     return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}`, "", cwd ? `in ${shortPath(cwd)}` : "");
@@ -65,7 +66,6 @@ function makeSentence(p: Pending): Sentence {
   if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
   if (name === "McpDefinition") return say("Agree to a change", "Agree to what a server changed in", text(input.tool));
   if (name === "McpServers") return say("Trust servers", "Trust the servers of", text(input.file));
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
   if (mcp) return say("Use a tool", "Use", mcp[2], `of the server ${mcp[1]}`);
   return say("Use a tool", "Use", name);
 }

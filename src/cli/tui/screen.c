@@ -10,7 +10,7 @@ enum { LIST_ROWS_MIN = 3, SMALLEST = 20, AGENT_COLUMNS = 12, RISK_COLUMNS = 20 }
 
 static const char *const help[] = {
     "j k arrows     next, previous call", "space b wheel  scroll the call",
-    "y              allow once; answer a question; carry out a plan",
+    "y              allow once; answer a question; approve a plan",
     "s              allow for this session",
     "a              allow always, by a rule", "e              edit, then allow",
     "n              deny, with words",   "x              abort the run, with words",
@@ -218,7 +218,7 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
         return STR("[1-3] approve the plan  [Esc] keep planning");
     if (open->kind != BODY_USE)
         return arena_printf(page->arena, "[y] %s  [e] edit  [n] deny  [x] abort  [?] help",
-                            open->kind == BODY_PLAN ? "carry it out" : "answer");
+                            open->kind == BODY_PLAN ? "approve plan" : "answer");
     const char *allow = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
                                        : " y  allow once   s  session   a  always   e  edit";
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);

@@ -21,7 +21,8 @@ export function fileOf(preview: Preview): FileDiff {
   const unified = preview.unified ?? preview.diff_lines ?? preview.diff?.split("\n");
   const lines = unified ? readUnified(unified, (preview.marks ?? []).map((mark) => mark.map(Number)))
     : before !== undefined && after !== undefined ? compare(before, after) : [];
-  const placed = preview.fragment ? lines.filter((line) => line.kind !== "@") : lines;
+  // Of a fragment no line's number in the file is known: its parts are told apart by what stands before them.
+  const placed = preview.fragment ? lines.flatMap((line, i): Line[] => line.kind !== "@" ? [line] : i || line.text ? [{ kind: "~", text: `⋯ ${line.text}` }] : []) : lines;
   const fresh = preview.is_new_file ?? preview.created ?? preview.new;
   const state = fresh ? "new file" : preview.deleted ? "deleted" : preview.moved_to ? "moved" : preview.binary ? "binary" : "";
   return { path, lines: placed, state, cut: preview.cut === true, note: preview.note ?? preview.error ?? "" };
@@ -63,7 +64,7 @@ export function wholeFile(files: FileDiff[], name: string, input: { [key: string
     return lines && { ...file, lines, cut: false, whole: true };
   }
   const after = applied(name, input, content);
-  return after === null ? null : { ...file, lines: compare(content, after), note: "", cut: false, whole: true };
+  return after === null ? null : { ...file, lines: compare(content, after), state: name === "Write" ? "replaced" : "", note: "", cut: false, whole: true };
 }
 
 /* A link that the person's own editor opens, at the first changed line where its number is known. */
@@ -86,7 +87,10 @@ export function Diff({ file, split, item, name = file.path }: { file: FileDiff; 
     addEventListener("nod-fold", toggle);
     return () => removeEventListener("nod-fold", toggle);
   }, []);
-  const rows = useMemo((): Row[] => whole ? file.lines : fold(file.lines, opened), [file, opened, whole]);
+  const rows = useMemo((): Row[] => {
+    const [head] = file.lines, lines = head?.kind === "@" && head.new === 1 && !head.text ? file.lines.slice(1) : file.lines; // line 1 needs no heading
+    return whole ? lines : fold(lines, opened);
+  }, [file, opened, whole]);
   const onlyNew = !file.lines.some((line) => line.kind === "-" || line.kind === " ");
   const both = split && !onlyNew;
   const cells = useMemo(() => both ? pair(rows) : null, [rows, both]);

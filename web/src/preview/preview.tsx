@@ -7,6 +7,7 @@ import type { Json, Pending, Preview as PreviewOf } from "../types";
 import { isPlan, isQuestion } from "../words";
 import { Command } from "./command";
 import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
+import { PicturePair } from "./picture";
 import { Tree } from "./tree";
 import { isReadable, readFiles, readPlace, readWhole } from "./whole";
 
@@ -55,7 +56,7 @@ export function agentWords(p: Pending): string {
 function useFiles(item: Item): { files: FileDiff[] | null; more: (() => void) | null } {
   const made = filesOf(item.p), files = readFiles(item) ?? made;
   const readable = isReadable(item, made), whole = files?.some((file) => file.whole) ?? false;
-  useEffect(() => { if (isReadable(item, made)) void readPlace(item, made); }, [item.p.digest, readable]);
+  useEffect(() => { if (made) void readPlace(item, made); }, [item.p.digest, readable]);
   useEffect(() => {
     const asked = () => { if (isReadable(item, made) && !whole) void readWhole(item, made); };
     addEventListener("nod-whole", asked);
@@ -86,6 +87,10 @@ export function Preview({ item, wide }: { item: Item; wide: boolean }) {
       {rest.length > 0 && <section class="generic"><p class="dim small">Further input</p><Tree value={Object.fromEntries(rest) as { [key: string]: Json }} label="Further input" /></section>}
     </>;
   }
-  return <section class="generic" aria-label="Input"><p class="dim small">Input of <span class="mono"><Shown text={p.toolCall.name} line /></span></p>
-    <Tree value={p.toolCall.input} label="Input" /></section>;
+  return <>
+    <PicturePair item={item} />
+    <section class="generic" aria-label="Input"><p class="dim small">Input of <span class="mono"><Shown text={p.toolCall.name} line /></span></p>
+      {p.preview.description && <p class="about small">{p.preview.title && <b><Shown text={p.preview.title} line />: </b>}<Shown text={p.preview.description} /></p>}
+      <Tree value={p.toolCall.input} label="Input" fields={p.preview.fields} /></section>
+  </>;
 }

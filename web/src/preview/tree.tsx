@@ -1,6 +1,6 @@
 /* Any input as a readable tree: every key, every value, nothing cut. */
 import { useMemo, useState } from "preact/hooks";
-import { RawNumber, type Json } from "../types";
+import { RawNumber, type Json, type Preview } from "../types";
 import { Shown, byteLength, bytes } from "../text";
 import { BigTree, size } from "./bigtree";
 import { pictureOf } from "./picture";
@@ -24,13 +24,20 @@ function Text({ text }: { text: string }) {
 
 const VALUES_MAX = 400;
 
+/* What a tool's schema says of its fields, by their names. */
+type Fields = Preview["fields"];
+
 /* Any input, whatever its size. */
-export function Tree({ value, label }: { value: Json; label?: string }) {
+export function Tree({ value, label, fields }: { value: Json; label?: string; fields?: Fields }) {
   const big = useMemo(() => size(value, VALUES_MAX) > VALUES_MAX, [value]);
-  return big ? <BigTree value={value} label={label} /> : <SmallTree value={value} label={label} />;
+  return big ? <BigTree value={value} label={label} /> : <SmallTree value={value} label={label} fields={fields} />;
 }
 
-function SmallTree({ value, label }: { value: Json; label?: string }) {
+function Name({ name, title }: { name: string; title?: string }) {
+  return title && title !== name ? <dt><Shown text={title} line /><span class="mono small"><Shown text={name} line /></span></dt> : <dt class="mono"><Shown text={name} line /></dt>;
+}
+
+function SmallTree({ value, label, fields }: { value: Json; label?: string; fields?: Fields }) {
   if (value instanceof RawNumber || value === null || typeof value === "number" || typeof value === "boolean")
     return <span class="mono value t-n">{String(value)}</span>;
   const picture = pictureOf(value);
@@ -42,7 +49,10 @@ function SmallTree({ value, label }: { value: Json; label?: string }) {
   if (!entries.length) return <span class="dim">{Array.isArray(value) ? "an empty list" : "nothing"}</span>;
   return (
     <dl class="tree" aria-label={label}>
-      {entries.map(([key, v]) => <div><dt class="mono"><Shown text={key} line /></dt><dd><SmallTree value={v} /></dd></div>)}
+      {entries.map(([key, v]) => {
+        const about = fields && Object.hasOwn(fields, key) ? fields[key] : undefined;
+        return <div><Name name={key} title={about?.title} /><dd><SmallTree value={v} />{about?.description && <p class="about small"><Shown text={about.description} /></p>}</dd></div>;
+      })}
     </dl>
   );
 }

@@ -2,7 +2,8 @@
  * Claude Code) gets its place in the file at once; the whole of a file is shown on demand. */
 import { get, Refused } from "../api";
 import { canAnswer, changed, offers, toast, type Item } from "../store";
-import { wholeFile, type FileDiff } from "./diff";
+import type { Pending, Preview } from "../types";
+import { fileOf, wholeFile, type FileDiff } from "./diff";
 
 interface Found { files: FileDiff[] | null; read: boolean }
 
@@ -15,11 +16,17 @@ export const readFiles = (item: Item): FileDiff[] | null => found.get(stampOf(it
 /* Another stamp when what is shown of the same call becomes more. */
 export const readStamp = (item: Item): string => `${found.get(stampOf(item))?.read ?? false}`;
 
+const fileRoute = (p: Pending): string => `/api/sessions/${encodeURIComponent(p.sessionId)}/approvals/${encodeURIComponent(p.toolCallId)}/file`;
+const canRead = (item: Item): boolean => !item.closed && canAnswer() && offers("/api/sessions/{session}/approvals/{call}/file")
+  && !/^Mcp(Definition|Servers)$/.test(item.p.toolCall.name); /* what a server says of itself is no file of the project */
+
+/* Whether the whole text of one file can be shown around its difference: not for the cell of a notebook. */
 export function isReadable(item: Item, files: FileDiff[] | null): files is FileDiff[] {
-  return files !== null && new Set(files.map((file) => file.path)).size === 1 && files[0].state === "" && !item.closed && canAnswer()
-    && !/^Mcp(Definition|Servers)$/.test(item.p.toolCall.name) /* what a server says of itself is no file of the project */
-    && offers("/api/sessions/{session}/approvals/{call}/file");
+  return files !== null && new Set(files.map((file) => file.path)).size === 1 && files[0].state === "" && !isPlacedByServer(item.p) && canRead(item);
 }
+
+/* Patches, notebooks, other agents' tools: only the server knows how they are applied. */
+const isPlacedByServer = ({ toolCall }: Pending): boolean => !/^(Write|Edit|MultiEdit)$/.test(toolCall.name);
 
 function keep(item: Item, files: FileDiff[] | null): void {
   if (found.size >= KEPT_MAX) found.delete(found.keys().next().value!);
@@ -27,27 +34,46 @@ function keep(item: Item, files: FileDiff[] | null): void {
   changed();
 }
 
-async function read(item: Item, files: FileDiff[]): Promise<FileDiff | null> {
-  const { p } = item;
-  const path = `/api/sessions/${encodeURIComponent(p.sessionId)}/approvals/${encodeURIComponent(p.toolCallId)}/file`;
-  return wholeFile(files, p.toolCall.name, p.toolCall.input, (await get(path)).content);
+async function read({ p }: Item, files: FileDiff[]): Promise<FileDiff | null> {
+  return wholeFile(files, p.toolCall.name, p.toolCall.input, (await get(fileRoute(p))).content);
 }
 
 /* Not every 404: where the session's folder is not on the server's machine, nothing is known of the file. */
 const isNew = (error: unknown): boolean =>
   error instanceof Refused && error.status === 404 && error.message.startsWith("there is no file ");
 
-/* For a call without a server's preview, when it comes on screen. */
+/* For a call that brings only texts of its own, when it comes on screen. */
 export async function readPlace(item: Item, files: FileDiff[]): Promise<void> {
-  if (found.has(stampOf(item)) || files.some((file) => file.lines.some((line) => line.kind === "@"))) return;
+  const { p } = item, isFragment = p.preview.type === "generic" || p.preview.fragment || p.preview.files?.some((file) => file.fragment);
+  if (found.has(stampOf(item)) || !isFragment || !canRead(item)) return;
   found.set(stampOf(item), { files: null, read: false });
   try {
+    if (isPlacedByServer(p)) {
+      const placed: Preview = (await get(fileRoute(p))).preview;
+      keep(item, (placed.files ?? [placed]).map(fileOf));
+      return;
+    }
     const file = await read(item, files);
     keep(item, file ? [{ ...file, whole: false }]
       : files.map((one) => ({ ...one, note: "This text is not in the file as it is now: the change would fail." })));
   } catch (error) {
-    keep(item, isNew(error) && item.p.toolCall.name === "Write" ? files.map((one) => ({ ...one, state: "new file", note: "" })) : null);
+    keep(item, isNew(error) && p.toolCall.name === "Write" ? files.map((one) => ({ ...one, state: "new file", note: "" })) : null);
   }
+}
+
+/* What stands where a call's picture would go: null while it is not known, or where nobody can say. */
+export interface Place { path: string; fresh: boolean; before: { type: string; bytes: number; data?: string } | null }
+const places = new Map<string, Place | null>();
+export const placeOf = (item: Item): Place | null => places.get(stampOf(item)) ?? null;
+export async function readPicture(item: Item): Promise<void> {
+  if (places.has(stampOf(item)) || !canRead(item)) return;
+  if (places.size >= KEPT_MAX) places.clear();
+  places.set(stampOf(item), null);
+  try {
+    const { preview } = await get(fileRoute(item.p));
+    places.set(stampOf(item), { path: preview.file_path, fresh: preview.is_new_file, before: preview.before ?? null });
+    changed();
+  } catch { /* then the call's own picture is all there is to see */ }
 }
 
 export async function readWhole(item: Item, files: FileDiff[]): Promise<void> {
