@@ -38,6 +38,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 	@NOD=$$PWD/build-asan/nod python3 tests/postgres/run.py --parts talks --every-talk
 	@$(MAKE) --no-print-directory mutants
 	@python3 tests/release/run.py
+	@python3 tests/real/run.py first_hour
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench
