@@ -180,7 +180,7 @@ static const struct words_of_act acts[] = {
     [TUI_ABORT] = {"abort", "aborted"},
     [TUI_EDIT] = {"allow_once", "allowed as edited"},
     [TUI_ANSWER] = {"allow_once", "answered"},
-    [TUI_CARRY_OUT] = {"allow_once", "carried out"},
+    [TUI_CARRY_OUT] = {"allow_once", "approved"},
 };
 
 static const char *const plan_modes[] = {
@@ -189,12 +189,12 @@ static const char *const plan_modes[] = {
 #undef X
 };
 
-static void send(struct inbox *inbox, enum tui_act act, struct str edited)
+/* Sends an answer to one call and says what came of it; whether it was taken. */
+static bool send_one(struct inbox *inbox, const struct tui_call *open, enum tui_act act, struct str edited)
 {
     ARENA_SCOPE(arena);
     BUF_SCOPE(body, LIMIT_BODY_BYTES * 2);
     struct json_out out = json_out(&body);
-    const struct tui_call *open = tui_open(&inbox->tui);
     struct query ask = {.method = "POST"};
     struct reply reply = {0};
     struct err err = {.code = ERR_OK};
@@ -229,6 +229,27 @@ static void send(struct inbox *inbox, enum tui_act act, struct str edited)
         tui_say(&inbox->tui, "someone was first: %.*s", STR_ARG(body_decision(&arena, json_get(reply.json, "winner"))));
     else
         tui_say(&inbox->tui, "not answered: %s", err.text);
+    return rc_ok(rc);
+}
+
+static void send(struct inbox *inbox, enum tui_act act, struct str edited)
+{
+    (void)send_one(inbox, tui_open(&inbox->tui), act, edited);
+    inbox->tui.words_bytes = 0;
+    refresh_list(inbox, true);
+}
+
+static void send_marked(struct inbox *inbox, enum tui_act act)
+{
+    size_t done = 0, count = tui_marked(&inbox->tui);
+    for (size_t i = 0; i < inbox->tui.count; i++)
+        if (inbox->tui.calls[i].marked)
+            done += send_one(inbox, &inbox->tui.calls[i], act, STR_NONE);
+    if (done == count)
+        tui_say(&inbox->tui, "%zu calls %s", done, acts[act].done);
+    else
+        tui_say(&inbox->tui, "%zu of %zu %s; the others were answered by somebody else, or changed", done, count,
+                acts[act].done);
     inbox->tui.words_bytes = 0;
     refresh_list(inbox, true);
 }
@@ -276,6 +297,8 @@ void inbox_act(struct inbox *inbox, enum tui_act act)
         edit(inbox);
     else if (act == TUI_ANSWER)
         send_answers(inbox);
+    else if (act == TUI_ALLOW_MARKED || act == TUI_DENY_MARKED)
+        send_marked(inbox, act == TUI_ALLOW_MARKED ? TUI_ALLOW_ONCE : TUI_DENY);
     else if (act != TUI_NOTHING)
         send(inbox, act, STR_NONE);
 }

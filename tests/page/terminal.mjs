@@ -13,6 +13,8 @@ export const screen = () => tmux("capture-pane", "-p");
 export const raw = () => tmux("capture-pane", "-p", "-e");
 export const press = (...keys) => tmux("send-keys", ...keys);
 export const words = (text) => tmux("send-keys", "-l", text);
+// The left button is pressed and let go on this row, the topmost being 0, as a terminal reports it.
+export const click = (row) => tmux("send-keys", "-l", [" ", "#"].map((button) => `\u001b[M${button}!${String.fromCharCode(33 + row)}`).join(""));
 export const title = () => tmux("display-message", "-p", "#{pane_title}");
 export const resize = (width, height) => tmux("resize-window", "-x", String(width), "-y", String(height));
 

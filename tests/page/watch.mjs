@@ -1,6 +1,6 @@
 // `nod watch` in a real terminal (tmux), on the real server. Ends with `N passed, N failed`.
 import { Server } from "./rig.mjs";
-import { armed, close, open, press, raw, resize, screen, shows, title, until, words } from "./terminal.mjs";
+import { armed, click, close, open, press, raw, resize, screen, shows, title, until, words } from "./terminal.mjs";
 
 function must(truth, what) { if (!truth) throw new Error(`${what}\n${screen()}`); }
 
@@ -76,6 +76,34 @@ const tests = {
     press("2");
     await until(async () => (await server.api("GET", `/api/sessions/${s.id}`)).permissionMode === "acceptEdits", "the mode");
     must((await server.status("p1", s)).status === "allowed", "the plan");
+  },
+  async "words filter the list, marks answer several at once, a click opens a call"(server) {
+    const s = await server.session();
+    for (const [id, command] of [["c1", "make one"], ["c2", "make two"], ["c3", "npm run three"], ["c4", "rm -rf build"]]) await server.bash(s, command, id);
+    open(server, 100, 30);
+    await shows("Nod  4 waiting");
+    press("/");
+    words("MAKE");
+    press("Enter");
+    await shows('Nod  4 waiting, 2 with "MAKE"');
+    must(!screen().includes("npm run three"), "the filter lists another call");
+    press("Escape");
+    await until(() => screen().includes("npm run three") && !screen().includes("with \"MAKE\""), "all calls");
+    click(3);
+    await shows("3 of 4");
+    await armed();
+    press("m");
+    await shows("[y] allow 1 marked");
+    await shows("4 of 4");
+    press("m");
+    await shows("it is risky: answer it by itself");
+    click(1);
+    await shows("1 of 4");
+    await until(() => { press("m"); return screen().includes("[y] allow 2 marked"); }, "the second mark");
+    press("y");
+    await shows("2 calls allowed once");
+    await until(async () => (await server.status("c1", s)).status === "allowed" && (await server.status("c3", s)).status === "allowed", "both answers");
+    must((await server.status("c4", s)).status === "awaiting" && (await server.status("c2", s)).status === "awaiting", "another call was answered");
   },
   async "more than a thousand: the first are there, the others follow"(server) {
     const s = await server.session();

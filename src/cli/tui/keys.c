@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 enum { WHEEL_LINES = 3 };
 
@@ -41,32 +42,77 @@ static void show(struct tui *tui, size_t at)
     tui->shown_us = tui->now_us;
 }
 
-void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count)
+static bool same_call(const struct tui_call *a, const struct tui_call *b)
 {
-    const struct tui_call *open = tui_open(tui);
+    return str_eq(a->session, b->session) && str_eq(a->call, b->call);
+}
+
+static bool matches(const struct tui *tui, const struct tui_call *call)
+{
+    const struct str texts[] = {call->headline, call->agent, call->where, call->risks, call->tool};
+    struct str wanted = {tui->filter, tui->filter_bytes};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t at = 0; at + wanted.n <= texts[i].n; at++)
+            if (strncasecmp(texts[i].p + at, wanted.p, wanted.n) == 0)
+                return true;
+    return wanted.n == 0;
+}
+
+/* Lists the calls that match the filter, and those that are marked. `old`: the call on screen, which may be freed. */
+static void list_calls(struct tui *tui, const struct tui_call *old)
+{
+    bool there = false, same = false;
     size_t at = tui->at;
-    bool same = false;
-    for (size_t i = 0; open && i < count; i++) {
-        if (!str_eq(calls[i].session, open->session) || !str_eq(calls[i].call, open->call))
+    tui->calls = arena_array(&tui->arena, struct tui_call, tui->all_count + 1);
+    tui->count = 0;
+    for (size_t i = 0; i < tui->all_count; i++) {
+        const struct tui_call *call = &tui->all[i];
+        if (!call->marked && !matches(tui, call))
             continue;
-        at = i;
-        same = str_eq(calls[i].digest, open->digest) && str_eq(calls[i].body, open->body);
-        if (!same)
-            tui_say(tui, "this call changed: look again");
+        if (old && same_call(call, old)) {
+            there = true;
+            at = tui->count;
+            same = str_eq(call->digest, old->digest) && str_eq(call->body, old->body);
+        }
+        tui->calls[tui->count++] = *call;
     }
-    arena_done(&tui->arena);
-    tui->arena = arena_take(arena);
-    tui->calls = calls;
-    tui->count = count;
-    tui->at = count == 0 ? 0 : at < count ? at : count - 1;
+    if (there && !same)
+        tui_say(tui, "this call changed: look again");
+    tui->at = tui->count == 0 ? 0 : at < tui->count ? at : tui->count - 1;
     if (!same)
         show(tui, tui->at);
+}
+
+void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < tui->count; k++)
+            calls[i].marked |= tui->calls[k].marked && same_call(&calls[i], &tui->calls[k]) &&
+                               str_eq(calls[i].digest, tui->calls[k].digest);
+    struct arena old = arena_take(&tui->arena);
+    const struct tui_call *open = tui_open(tui);
+    tui->arena = arena_take(arena);
+    tui->all = calls;
+    tui->all_count = count;
+    list_calls(tui, open);
+    arena_done(&old);
+}
+
+size_t tui_marked(const struct tui *tui)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tui->count; i++)
+        count += tui->calls[i].marked;
+    return count;
 }
 
 void tui_fill(struct tui *tui, struct tui_call whole)
 {
     CHECK(tui->count && tui->calls[tui->at].cut);
     whole.where = tui->calls[tui->at].where;
+    for (size_t i = 0; i < tui->all_count; i++)
+        if (same_call(&tui->all[i], &whole))
+            tui->all[i] = whole;
     tui->calls[tui->at] = whole;
     show(tui, tui->at);
 }
@@ -103,11 +149,29 @@ static enum tui_act end_answer(struct tui *tui)
     return tui_armed(tui) ? TUI_ANSWER : TUI_NOTHING;
 }
 
+/* The filter is what has been typed; marks outside it stay listed. */
+static enum tui_act end_filter(struct tui *tui)
+{
+    struct tui_call *open = tui->count ? &tui->calls[tui->at] : NULL;
+    tui->filter_bytes = tui->words_bytes < sizeof tui->filter ? tui->words_bytes : 0;
+    memcpy(tui->filter, tui->words, tui->filter_bytes);
+    tui->words_bytes = 0;
+    tui->mode = TUI_LOOK;
+    for (size_t i = 0; i < tui->all_count; i++)
+        for (size_t k = 0; k < tui->count; k++)
+            if (same_call(&tui->all[i], &tui->calls[k]))
+                tui->all[i].marked = tui->calls[k].marked;
+    list_calls(tui, open);
+    return TUI_NOTHING;
+}
+
 static enum tui_act end_words(struct tui *tui)
 {
     if (tui->mode == TUI_ANSWERING)
         return end_answer(tui);
-    enum tui_act act = tui->mode == TUI_DENYING ? TUI_DENY : TUI_ABORT;
+    if (tui->mode == TUI_FINDING)
+        return end_filter(tui);
+    enum tui_act act = tui->mode == TUI_ABORTING ? TUI_ABORT : tui_marked(tui) ? TUI_DENY_MARKED : TUI_DENY;
     tui->mode = TUI_LOOK;
     return act;
 }
@@ -220,6 +284,52 @@ static enum tui_act begin_reply(struct tui *tui, enum tui_mode mode)
     return TUI_NOTHING;
 }
 
+/* Marks the call on screen, or takes its mark away, and goes on to the next. Only what was seen whole can be marked. */
+static void mark(struct tui *tui)
+{
+    struct tui_call *open = tui->count ? &tui->calls[tui->at] : NULL;
+    if (!open)
+        return;
+    if (open->marked)
+        open->marked = false;
+    else if (open->kind != BODY_USE)
+        tui_say(tui, "it wants an answer of its own");
+    else if (open->risky)
+        tui_say(tui, "it is risky: answer it by itself");
+    else if (!tui_armed(tui))
+        tui_say(tui, "a moment: it has not been on screen for half a second");
+    else if (tui->seen < count_lines(open))
+        tui_say(tui, "scroll to the end first");
+    else
+        open->marked = true;
+    if (open->marked)
+        move(tui, 1);
+}
+
+static void click(struct tui *tui, uint32_t row)
+{
+    if (row >= 1 && row <= tui->list_rows && tui->list_first + row - 1 < tui->count)
+        show(tui, tui->list_first + row - 1);
+}
+
+static void unmark_all(struct tui *tui)
+{
+    for (size_t i = 0; i < tui->count; i++)
+        tui->calls[i].marked = false;
+}
+
+/* Keys while calls are marked: an answer is for all of them. */
+static enum tui_act press_marked(struct tui *tui, uint32_t key)
+{
+    switch (key) {
+    case 'y': return tui->live ? TUI_ALLOW_MARKED : TUI_NOTHING;
+    case 'n': tui->mode = TUI_DENYING; break;
+    case TUI_KEY_ESCAPE: unmark_all(tui); break;
+    default: tui_say(tui, "calls are marked: y or n answers them together, Esc unmarks them");
+    }
+    return TUI_NOTHING;
+}
+
 static enum tui_act press_answer(struct tui *tui, uint32_t key)
 {
     const struct tui_call *open = tui_open(tui);
@@ -252,7 +362,15 @@ static enum tui_act press_look(struct tui *tui, uint32_t key)
     case TUI_KEY_END: scroll(tui, 1 << 24); break;
     case TUI_KEY_WHEEL_DOWN: scroll(tui, WHEEL_LINES); break;
     case TUI_KEY_WHEEL_UP: scroll(tui, -WHEEL_LINES); break;
-    default: return press_answer(tui, key);
+    case 'm': mark(tui); break;
+    case '/': tui->mode = TUI_FINDING; tui->words_bytes = 0; break;
+    default:
+        if (key >= TUI_KEY_ROW)
+            click(tui, key - TUI_KEY_ROW);
+        else if (key == TUI_KEY_ESCAPE && tui->filter_bytes && !tui_marked(tui))
+            return end_filter(tui);
+        else
+            return tui_marked(tui) ? press_marked(tui, key) : press_answer(tui, key);
     }
     return TUI_NOTHING;
 }
@@ -263,6 +381,7 @@ enum tui_act tui_press(struct tui *tui, uint32_t key)
     switch (tui->mode) {
     case TUI_DENYING:
     case TUI_ABORTING:
+    case TUI_FINDING:
     case TUI_ANSWERING: return press_words(tui, key);
     case TUI_PLANNING: return press_plan(tui, key);
     case TUI_CHOOSING: return press_choice(tui, key);

@@ -14,6 +14,8 @@ static const char *const help[] = {
     "s              allow for this session",
     "a              allow always, by a rule", "e              edit, then allow",
     "n              deny, with words",   "x              abort the run, with words",
+    "m              mark this call; y or n then answers all that are marked",
+    "/              list only calls with these words (command, agent, session, risk)",
     "q              leave",              "",
     "An allow works when the call has been on screen, unchanged, for half a second. Deny always works.",
 };
@@ -52,7 +54,8 @@ static void put_row(struct tui_page *page, const struct tui *tui, const struct t
 {
     struct arena *arena = page->arena;
     const char *edge = call->mark == '?' ? "¦" : call->mark == ' ' || !call->risky ? " " : "▌";
-    struct str left = arena_printf(arena, "%s%s%.*s", edge, open ? ">" : " ", STR_ARG(call->headline));
+    const char *sign = call->marked ? "*" : open ? ">" : " ";
+    struct str left = arena_printf(arena, "%s%s%.*s", edge, sign, STR_ARG(call->headline));
     struct str age = time_of(page, tui, call), right = arena_printf(arena, "%9.*s", STR_ARG(age));
     if (page->width >= 60) {
         struct str agent = text_fit(arena, call->agent, AGENT_COLUMNS);
@@ -64,7 +67,7 @@ static void put_row(struct tui_page *page, const struct tui *tui, const struct t
     tui_page_put(page, tui_page_ends(page, left, right), call->risky ? body_tint(call->mark) : TINT_NONE, open);
 }
 
-static void put_list(struct tui_page *page, const struct tui *tui)
+static void put_list(struct tui_page *page, struct tui *tui)
 {
     unsigned rows = page->height / 4;
     if (rows < LIST_ROWS_MIN)
@@ -74,6 +77,8 @@ static void put_list(struct tui_page *page, const struct tui *tui)
     size_t first = tui->at < rows / 2 ? 0 : tui->at - rows / 2;
     if (first + rows > tui->count)
         first = tui->count - rows;
+    tui->list_first = first;
+    tui->list_rows = rows;
     for (size_t i = first; i < first + rows; i++) {
         const struct tui_call *call = &tui->calls[i];
         put_row(page, tui, call, i == tui->at);
@@ -208,7 +213,7 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
     if (!tui->live)
         return STR("DISCONNECTED: you may be seeing old data; answering is paused until Nod reconnects");
     if (tui->count == 0)
-        return STR("q leave   ? help");
+        return tui->filter_bytes ? STR("[Esc] list all  [/] other words  [q] leave") : STR("q leave   ? help");
     const struct tui_call *open = tui_open(tui);
     if (tui->mode == TUI_CHOOSING)
         return arena_printf(page->arena,
@@ -216,6 +221,10 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
                             open->suggestions);
     if (tui->mode == TUI_PLANNING)
         return STR("[1-3] approve the plan  [Esc] keep planning");
+    size_t marked = tui_marked(tui);
+    if (marked)
+        return arena_printf(page->arena, "[y] allow %zu marked  [n] deny %zu marked  [m] mark  [Esc] unmark", marked,
+                            marked);
     if (open->kind != BODY_USE)
         return arena_printf(page->arena, "[y] %s  [e] edit  [n] deny  [x] abort  [?] help",
                             open->kind == BODY_PLAN ? "approve plan" : "answer");
@@ -230,6 +239,7 @@ struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
     switch (tui->mode) {
     case TUI_DENYING: return STR("Deny, and tell the agent: ");
     case TUI_ABORTING: return STR("Abort, and say why: ");
+    case TUI_FINDING: return STR("List only calls with (empty: all): ");
     case TUI_ANSWERING: break;
     case TUI_LOOK:
     case TUI_CHOOSING:
@@ -288,16 +298,22 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
     struct tui_page page = tui_page_new(arena, tui->width, tui->height);
     const struct tui_call *open = tui_open(tui);
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
-    struct str count = arena_printf(arena, " Nod  %zu waiting", tui->count + tui->behind);
+    struct str count = arena_printf(arena, " Nod  %zu waiting", tui->all_count + tui->behind);
+    if (tui->filter_bytes)
+        count = arena_printf(arena, "%.*s, %zu with \"%.*s\" (Esc: all)", STR_ARG(count), tui->count,
+                             (int)tui->filter_bytes, tui->filter);
+    tui->list_rows = 0;
     tui_page_put(&page, tui_page_ends(&page, count, state), TINT_BOLD, true);
     if (!open && tui->mode == TUI_HELP) {
         put_help(&page);
     } else if (!open) {
         tui_page_put(&page, STR(""), TINT_NONE, false);
-        tui_page_put(&page, STR("  Nothing waits for you."), TINT_GREEN, false);
+        tui_page_put(&page, tui->all_count ? STR("  No call has these words.") : STR("  Nothing waits for you."),
+                     TINT_GREEN, false);
     } else {
         put_list(&page, tui);
-        struct str which = arena_printf(arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count + tui->behind,
+        struct str which = arena_printf(arena, "-- %zu of %zu  %.*s", tui->at + 1,
+                                        tui->count + (tui->filter_bytes ? 0 : tui->behind),
                                         STR_ARG(open->where));
         tui_page_put(&page, tui_page_ends(&page, which, open->call), TINT_CYAN, false);
         unsigned taken = page.screen.count + 2;

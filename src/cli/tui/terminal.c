@@ -24,7 +24,8 @@ struct rc tui_terminal_open(bool color, struct err *err)
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
     (void)set_escdelay(25);
-    (void)mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    (void)mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    (void)mouseinterval(0);
     colors = color && has_colors();
     if (colors) {
         (void)start_color();
@@ -61,11 +62,13 @@ void tui_terminal_size(unsigned *ret_width, unsigned *ret_height)
     *ret_height = (unsigned)height;
 }
 
-static uint32_t wheel(void)
+static uint32_t mouse(void)
 {
     MEVENT event;
     if (getmouse(&event) != OK)
         return TUI_KEY_NONE;
+    if (event.bstate & BUTTON1_PRESSED)
+        return TUI_KEY_ROW + (uint32_t)event.y;
     return event.bstate & BUTTON4_PRESSED ? TUI_KEY_WHEEL_UP : TUI_KEY_WHEEL_DOWN;
 }
 
@@ -80,7 +83,7 @@ static uint32_t function_key(wint_t key)
     case KEY_END: return TUI_KEY_END;
     case KEY_ENTER: return TUI_KEY_ENTER;
     case KEY_BACKSPACE: return TUI_KEY_BACKSPACE;
-    case KEY_MOUSE: return wheel();
+    case KEY_MOUSE: return mouse();
     }
     return TUI_KEY_NONE;
 }

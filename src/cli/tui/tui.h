@@ -25,12 +25,14 @@ enum {
     TUI_ANSWERS_BYTES = 8192,
     TUI_SUGGESTIONS = 5,
     TUI_NOTICE_BYTES = 240,
+    TUI_FILTER_BYTES = 100,
 };
 
 /* Keys that are no characters; characters are their code points. */
 enum tui_key {
     TUI_KEY_UP = 0x110000, TUI_KEY_DOWN, TUI_KEY_PAGE_UP, TUI_KEY_PAGE_DOWN, TUI_KEY_HOME, TUI_KEY_END,
     TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_TAB, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
+    TUI_KEY_ROW = 0x120000, /* and above: a click on that row of the screen */
 };
 
 #define TUI_REACHES(X)                      \
@@ -48,10 +50,10 @@ enum { TUI_END_COUNT = 4 };
 
 enum tui_act {
     TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_ANSWER,
-    TUI_CARRY_OUT, TUI_QUIT,
+    TUI_CARRY_OUT, TUI_ALLOW_MARKED, TUI_DENY_MARKED, TUI_QUIT,
 };
 
-enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_HELP };
+enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_FINDING, TUI_HELP };
 
 /* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
 #define TUI_PLAN_MODES(X)                                  \
@@ -73,12 +75,19 @@ struct tui_call {
     struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
     size_t suggestions;
     bool cut;                          /* too large for the list: it cannot be allowed before it was read whole */
+    bool marked;                       /* to be answered together with others; it was on screen to its end */
 };
 
 struct tui {
     struct arena arena;     /* owns the calls */
-    struct tui_call *calls; /* oldest first */
+    struct tui_call *all;   /* oldest first */
+    size_t all_count;
+    struct tui_call *calls; /* those that match the filter */
     size_t count, at;       /* `at`: index of the call on screen, if there is any */
+    char filter[TUI_FILTER_BYTES];
+    size_t filter_bytes;    /* 0: every call is listed */
+    size_t list_first;      /* the list on screen: its first call, and its rows from row 1 on */
+    unsigned list_rows;
     unsigned top;           /* first line of its body that is on screen */
     unsigned seen;          /* number of its lines that have been on screen, counted from the first */
     size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
@@ -117,6 +126,8 @@ const struct tui_call *tui_open(const struct tui *tui); /* NULL: nothing waits *
 /* The call on screen was read whole; it lives in the state's arena. */
 void tui_fill(struct tui *tui, struct tui_call whole);
 bool tui_armed(const struct tui *tui);
+/* Number of calls that are marked; they are among `calls`. */
+size_t tui_marked(const struct tui *tui);
 enum tui_act tui_press(struct tui *tui, uint32_t key);
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui);
 void tui_say(struct tui *tui, const char *format, ...) __attribute__((format(printf, 2, 3)));
