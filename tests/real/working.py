@@ -67,6 +67,28 @@ def test_a_whole_task_without_leaving_the_terminal(place):
         screen.sees("status 0")
 
 
+def test_with_p_it_asks_in_place(place):
+    """One prompt, at a terminal: each question stands there and is answered there, with the words of a denial."""
+    script = [("Bash", {"command": "touch made.txt", "description": "Make a file"}), ("Bash", {"command": "touch never.txt", "description": "Another"}), "All is done."]
+    with desk(place, script) as d:
+        screen = Tmux(d, NOD, "claude", "-p", "please go", width=100, height=32)
+        try:
+            screen.sees("touch made.txt")
+            screen.sees("Allow? [y]es, [n]o")
+            must(not d.has("made.txt"), "it ran before anyone answered")
+            screen.press("y", "Enter")
+            eventually(lambda: d.has("made.txt"), lambda: f"the file:\n{screen.screen()}")
+            screen.sees("touch never.txt")
+            eventually(lambda: screen.screen().count("Allow? [y]es, [n]o") == 2, lambda: screen.screen())
+            screen.press("n", "Enter")
+            screen.types("use the other folder")
+            screen.sees("All is done.")
+            screen.sees("status 0")
+        finally:
+            screen.tmux("kill-server")
+        must(not d.has("never.txt") and "use the other folder" in d.model.said(), d.model.said()[-600:])
+
+
 def test_an_answer_elsewhere_takes_the_question_away(place):
     with desk(place, [("Bash", {"command": "touch made.txt"}), "It is done."]) as d, working(d) as screen:
         screen.prompt("please go")
