@@ -97,7 +97,7 @@
     X(notify_test, "notify test", TALKS, "CHANNEL", "send a test message",                                 \
       "Says what the receiver answered when it did not take it.", )                                        \
     X(pair, "pair", TALKS, "", "log a phone in, by a picture that its camera reads",                       \
-      "Draws a QR code of a link that is good once, for ten minutes, and prints a code that can be typed instead. " \
+      "Draws a QR code of a link that works once, within ten minutes, and prints a code that can be typed instead. " \
       "The phone must reach the server: --public-url and a certificate (nod tls init).",                   \
       OPTION(0, "name", "NAME", "whose phone it is; decisions are recorded under it")                      \
       OPTION(0, "role", "ROLE", "approver (if not given), admin or viewer"))                               \

@@ -69,7 +69,7 @@
       "notification, can be denied there and not allowed. Runs until it is ended.",                        \
       OPTION(0, "after", "TIME", "only calls that have waited so long"))                                   \
     X(login, "login", TALKS, "", "make a link that logs a browser in",                                     \
-      "The link is good once, for ten minutes. Whoever opens it may do what its role may.",                \
+      "The link works once, within ten minutes. Whoever opens it may do what its role may.",               \
       OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
       OPTION(0, "role", "ROLE", "admin, approver or viewer; else admin"))                                  \
     X(pending_show, "show", TALKS, "CALL", "show everything about one call",                               \

@@ -24,7 +24,7 @@ static const char *const words[RISK_COUNT] = {
     [RISK_BIT_INTERPRETER] = "runs code",
     [RISK_BIT_GENERATED] = "runs code that is not shown here",
     [RISK_BIT_SETTINGS] = "touches settings that programs obey, or takes its orders from a file",
-    [RISK_BIT_UNKNOWN] = "is not understood: look at it closely",
+    [RISK_BIT_UNKNOWN] = "Nod does not know what it does: look at it closely",
 };
 
 const char *risk_words(unsigned number) { return number < RISK_COUNT ? words[number] : ""; }

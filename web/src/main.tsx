@@ -104,7 +104,7 @@ function LoginNeeded() {
       {why && <p class="bad" role="alert">{why}</p>}
       <p>Open the link that <code>nod serve</code> printed when it started, or make a new one on the machine where it runs:</p>
       <pre class="mono">nod login</pre>
-      <p class="dim">A link is good once, for ten minutes.</p>
+      <p class="dim">A link works once, within ten minutes.</p>
       <form onSubmit={(event) => { event.preventDefault(); void enter(); }}>
         <label>Or type the code that <code>nod pair</code> shows
           <input value={code} onInput={(event) => setCode(event.currentTarget.value)} autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={12} /></label>

@@ -258,7 +258,7 @@ static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
     if (open->suggestions == 0)
         tui_say(tui, "no rule is suggested for this call; make one with `nod policy add`");
     else if (tui->seen < count_lines(open))
-        tui_say(tui, "scroll to the end first: what was not shown cannot be allowed for always");
+        tui_say(tui, "scroll to the end to enable \"always\"");
     else {
         tui->mode = TUI_CHOOSING;
         tui->reach = tui->end = 0;
