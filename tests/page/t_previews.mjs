@@ -36,7 +36,7 @@ export default {
     const cwd = folder({ "dot.png": Buffer.from(DOT, "base64") }), session = await server.session({ cwd }), page = await person(server);
     await server.call(session, "mcp__files__put", { path: "dot.png", data: DOT }, "i");
     await page.locator(".pictures", { hasText: "Before" }).locator("img").nth(1).waitFor();
-    await page.locator(".pictures", { hasText: "image/png, 1 × 1, 70 B" }).waitFor();
+    await page.locator(".pictures", { hasText: "image/png, 1 × 1, 70 bytes" }).waitFor();
     await page.locator(".state-replaced").waitFor();
     await server.decide(session, "i", "deny");
     const definition = { name: "issue", description: "Opens an issue.", inputSchema: { type: "object", properties: { owner: { title: "Owner", description: "Who the repository belongs to" } } } };

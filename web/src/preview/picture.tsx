@@ -36,7 +36,7 @@ function Picture({ kind, data, name }: Found & { name?: string }) {
   const [size, setSize] = useState("");
   const measure = (event: Event) => { const img = event.currentTarget as HTMLImageElement; setSize(`${img.naturalWidth} × ${img.naturalHeight}, `); };
   return <figure class="picture">{name && <b class="small">{name}</b>}
-    <img src={`data:${kind};base64,${data}`} alt={`${name ?? "A picture"}, ${kind}`} onLoad={measure} /><figcaption class="dim small">{kind}, {size}{bytes(Math.floor(data.length * 3 / 4))}</figcaption></figure>;
+    <img src={`data:${kind};base64,${data}`} alt={`${name ?? "A picture"}, ${kind}`} onLoad={measure} /><figcaption class="dim small">{kind}, {size}{bytes(Math.floor(data.replace(/=+$/, "").length * 3 / 4))}</figcaption></figure>;
 }
 
 export function pictureOf(value: Json) {
