@@ -11,20 +11,23 @@
 struct looks {
     struct arena *arena;
     struct resolved_path *last[8];
+    bool reached[8]; /* more than where it leads was looked up */
     unsigned count;
 };
 
-static const struct resolved_path *look(void *arg, struct str path)
+static const struct resolved_path *look(void *arg, struct str path, bool place)
 {
     struct looks *looks = arg;
     enum { LAST = sizeof looks->last / sizeof *looks->last };
     for (unsigned i = 0; i < LAST && looks->last[i]; i++)
-        if (str_eq(looks->last[i]->path, path))
+        if (str_eq(looks->last[i]->path, path) && (place || looks->reached[i]))
             return looks->last[i];
     struct resolved_path *found = arena_new(looks->arena, struct resolved_path);
     /* A judgement may be made in a shorter-lived arena than ours, and its paths with it. */
     *found = (struct resolved_path){.path = arena_str(looks->arena, path), .real = links_follow(looks->arena, path)};
-    found->exists = links_reach(looks->arena, path, &found->shared);
+    if (!place)
+        found->exists = links_reach(looks->arena, path, &found->shared);
+    looks->reached[looks->count % LAST] = !place;
     looks->last[looks->count++ % LAST] = found;
     return found;
 }

@@ -109,7 +109,7 @@ static struct place place_from(struct judging *j, struct str named, path_look *l
     struct str normal, normal_real;
     if (str_empty(named) || !path_normal(j->arena, STR_NONE, STR_NONE, named, &normal))
         return (struct place){0};
-    if (!look || !path_normal(j->arena, STR_NONE, STR_NONE, look(j->q->look_arg, named)->real, &normal_real))
+    if (!look || !path_normal(j->arena, STR_NONE, STR_NONE, look(j->q->look_arg, named, true)->real, &normal_real))
         normal_real = normal;
     return (struct place){.named = normal, .real = normal_real};
 }

@@ -36,7 +36,7 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     *ret_place = (struct place){.named = normal, .real = normal};
     if (!j->q->look)
         return true;
-    const struct resolved_path *found = j->q->look(j->q->look_arg, path_joined(j->arena, cwd, home, path));
+    const struct resolved_path *found = j->q->look(j->q->look_arg, path_joined(j->arena, cwd, home, path), false);
     ret_place->shared = found->shared;
     ret_place->exists = found->exists;
     return path_normal(j->arena, STR_NONE, STR_NONE, found->real, &ret_place->real);

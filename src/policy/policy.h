@@ -112,8 +112,8 @@ struct resolved_path {
     bool shared; /* a file with a second name (a hard link) */
 };
 
-/* Looks up an absolute path on the disk, for the judge. The result lives as long as the question. */
-typedef const struct resolved_path *path_look(void *arg, struct str path);
+/* Looks up an absolute path on the disk; the result lives as long as the question. Of a `place` only `real` is used. */
+typedef const struct resolved_path *path_look(void *arg, struct str path, bool place);
 
 struct question {
     const struct tool_facts *facts;

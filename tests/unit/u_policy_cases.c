@@ -164,8 +164,9 @@ static struct expected read_expected(struct str line)
     return expected;
 }
 
-static const struct resolved_path *look(void *arg, struct str path)
+static const struct resolved_path *look(void *arg, struct str path, bool place)
 {
+    (void)place;
     struct setting *setting = arg;
     for (size_t i = 0; i < setting->link_count; i++)
         if (str_eq(setting->links[i].path, path))

@@ -295,8 +295,9 @@ struct looked {
     size_t count;
 };
 
-static const struct resolved_path *note_path(void *arg, struct str path)
+static const struct resolved_path *note_path(void *arg, struct str path, bool place)
 {
+    (void)place;
     struct looked *looked = arg;
     struct resolved_path *found = arena_new(looked->arena, struct resolved_path);
     looked->paths[looked->count++ % 16] = path;
@@ -341,8 +342,9 @@ struct disk {
     const char *const *there;
 };
 
-static const struct resolved_path *look_among(void *arg, struct str path)
+static const struct resolved_path *look_among(void *arg, struct str path, bool place)
 {
+    (void)place;
     struct disk *disk = arg;
     struct resolved_path *found = arena_new(disk->arena, struct resolved_path);
     *found = (struct resolved_path){.path = path, .real = path};
