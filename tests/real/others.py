@@ -366,7 +366,7 @@ def test_opencode_for_one_run_without_a_change_in_its_settings(place):
             if (given.args.command === "touch third.txt") given.args.command = "touch changed.txt" } })""")
         d.put("opencode.json", json.dumps({"plugin": ["./late.js"]}))
         run = d.nod("opencode", "run", "--print-logs", "go", OPENCODE_DISABLE_PROJECT_CONFIG="0")
-        first = d.waiting()[0]
+        first = d.waiting(patience=600)[0]  # it loads the project's plugins first
         must(command_of(first) == "touch made.txt" and not d.has("made.txt") and d.has("ran.txt"), f"not the call: {first}")
         d.decide(first, "deny", feedback="not this one, thanks")
         d.decide(eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0])
