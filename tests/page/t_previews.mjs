@@ -42,6 +42,7 @@ export default {
     const definition = { name: "issue", description: "Opens an issue.", inputSchema: { type: "object", properties: { owner: { title: "Owner", description: "Who the repository belongs to" } } } };
     await server.api("POST", `/api/threads/${session.threadId}/tool-definitions`, { id: "d", server: "hub", source: "0".repeat(64), definition }, server.agent);
     await server.call(session, "mcp__hub__issue", { owner: "alice", repo: "site" }, "m", { fields: { source: "0".repeat(64) } });
+    await page.locator(".face", { hasText: "issue" }).first().click();
     await page.locator(".generic .about", { hasText: "Opens an issue." }).waitFor();
     await page.locator("dt", { hasText: "Owner" }).waitFor();
     await page.locator("dd .about", { hasText: "Who the repository belongs to" }).waitFor();
