@@ -228,6 +228,16 @@ struct str pending_brief(struct arena *arena, const struct open_approval *open)
     return arena_str(arena, buf_str(&shown));
 }
 
+struct gate_request gate_request(const struct gate *gate, struct arena *arena, const struct event *request)
+{
+    const struct open *open = open_find(gate, request->session, request->call);
+    struct data_tool_approval_request data = {0};
+    if (open && open->seq == request->seq)
+        return (struct gate_request){open->name, open->callback, open->deadline_ms, open->routine};
+    (void)READ_DATA(arena, tool_approval_request, request->data, &data);
+    return (struct gate_request){data.tool, data.callback, data.deadline, data.routine};
+}
+
 /* ---- the list ---- */
 
 void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed)

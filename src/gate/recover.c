@@ -50,7 +50,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     struct str brief = small ? STR_NONE : pending_brief(&scratch, approval);
     struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
     size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n +
-                  name.n + request->actor.n + call_data.n + request_data.n + brief.n;
+                  name.n + request->actor.n + data.callback.n + call_data.n + request_data.n + brief.n;
     struct open *open = small_bytes(size);
     *open = (struct open){.size = size};
     char *at = open->bytes;
@@ -60,6 +60,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     open->digest = pack(&at, digest);
     open->name = pack(&at, name);
     open->actor = pack(&at, request->actor);
+    open->callback = pack(&at, data.callback);
     open->call_data = pack(&at, call_data);
     open->request_data = pack(&at, request_data);
     open->brief = pack(&at, brief);

@@ -29,9 +29,22 @@ enum {
 
 /* ---- calls and their deliveries ---- */
 
+static struct str pack(char **at, struct str text)
+{
+    struct str packed = {*at, text.n};
+    if (text.n)
+        memcpy(*at, text.p, text.n);
+    *at += text.n;
+    return packed;
+}
+
 static struct str key_of(struct arena *arena, struct str session, struct str call)
 {
-    return arena_printf(arena, "%.*s\n%.*s", STR_ARG(session), STR_ARG(call));
+    char *key = arena_bytes(arena, session.n + 1 + call.n), *at = key;
+    (void)pack(&at, session);
+    (void)pack(&at, STR("\n"));
+    (void)pack(&at, call);
+    return (struct str){key, (size_t)(at - key)};
 }
 
 static struct str short_id(const struct delivery *delivery) { return (struct str){delivery->id, 16}; }
@@ -168,15 +181,6 @@ void outbox_seen(struct notify *n, struct str person, struct str session, struct
 
 /* ---- following the log ---- */
 
-static struct str pack(char **at, struct str text)
-{
-    struct str packed = {*at, text.n};
-    if (text.n)
-        memcpy(*at, text.p, text.n);
-    *at += text.n;
-    return packed;
-}
-
 /* Keeps a copy of `values` under the key, with the texts behind it. */
 static struct asked *add_asked(struct notify *n, struct str key, struct asked values)
 {
@@ -196,14 +200,13 @@ static struct asked *add_asked(struct notify *n, struct str key, struct asked va
 static void follow_request(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    struct data_tool_approval_request request = {0};
     struct outbox_plan plans[PLANS_MAX];
     struct str key = key_of(&scratch, event->session, event->call);
-    (void)READ_DATA(&scratch, tool_approval_request, event->data, &request);
     if (map_get(&n->calls, key))
         return;
+    struct gate_request request = gate_request(n->options.gate, &scratch, event);
     struct plan_call call = {.session = event->session, .call = event->call, .tool = request.tool,
-                             .agent = event->actor, .at_ms = event->at_ms, .deadline_ms = request.deadline,
+                             .agent = event->actor, .at_ms = event->at_ms, .deadline_ms = request.deadline_ms,
                              .routine = request.routine};
     size_t count = plan_request(&n->config, &call, plans);
     if (count == 0 && request.callback.n == 0)
@@ -279,8 +282,10 @@ static void follow_response(struct notify *n, struct asked *asked, const struct 
     struct data_tool_approval_response response = {0};
     (void)READ_DATA(&scratch, tool_approval_response, event->data, &response);
     asked->answered = true;
-    (void)snprintf(asked->decision, sizeof asked->decision, "%s", decision_name(response.decision));
-    (void)snprintf(asked->actor, sizeof asked->actor, "%.*s", STR_ARG(event->actor));
+    asked->decision = response.decision;
+    asked->actor_bytes = event->actor.n < sizeof asked->actor ? event->actor.n : sizeof asked->actor;
+    if (event->actor.n)
+        memcpy(asked->actor, event->actor.p, asked->actor_bytes);
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
         end_due(n, delivery);
     if (asked->callback.n)

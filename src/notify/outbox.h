@@ -60,7 +60,9 @@ struct asked {
     struct delivery *deliveries;
     struct asked *later;      /* next in the list of answered calls */
     bool answered, late, routine;
-    char decision[24], actor[64];
+    enum decision decision;   /* the answer, and whose it is */
+    char actor[64];
+    size_t actor_bytes;
     char digest[DIGEST_TEXT_BYTES]; /* digest of the call for which answer tokens were made; empty: none were */
     char bytes[];
 };

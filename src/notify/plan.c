@@ -41,6 +41,8 @@ static int64_t offset_s(const struct outbox_route *route, int64_t at_s)
  * of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
 static int64_t after_quiet(const struct outbox_route *route, int64_t at_ms)
 {
+    if (route->quiet_count == 0)
+        return at_ms;
     int64_t at_s = at_ms / 1000, local_s = at_s + offset_s(route, at_s), minute = local_s % DAY_S / 60;
     for (unsigned i = 0; i < route->quiet_count; i++) {
         const struct quiet *quiet = &route->quiet[i];

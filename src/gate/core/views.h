@@ -24,6 +24,7 @@ struct partials {
 /* An approval that was requested and not answered: a view of its events. */
 struct open {
     struct str session, call, thread, digest, name, actor; /* these point into `bytes` */
+    struct str callback; /* copied from the request, in `bytes` */
     struct str call_data, request_data; /* data of both events, in `bytes`; empty when they are too large */
     struct str brief;    /* JSON members for lists, in `bytes`, of a call whose data is not kept */
     uint64_t seq;        /* seq of the APPROVAL_REQUESTED event */
