@@ -19,6 +19,8 @@ struct seal_key {
     EVP_PKEY *pair;
 };
 
+void seal_keep_library(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
+
 /* ---- keys ---- */
 
 static struct seal_key *own(EVP_PKEY *pair)

@@ -23,6 +23,10 @@ struct seal_key *seal_key_read(const unsigned char *bytes, size_t n);
 void seal_key_free(struct seal_key *key);
 void seal_key_public(const struct seal_key *key, unsigned char ret_point[SEAL_POINT_BYTES]);
 
+/* The end of the process does not clean up libcrypto: threads that are left running may still use it. Call it before
+ * anything else that uses the library. */
+void seal_keep_library(void);
+
 /* The body of a push message: only the browser with these two keys can read it. Each one has a key pair and salt of its
  * own. False when the point is not on the curve. */
 bool seal_message(struct arena *arena, const unsigned char point[SEAL_POINT_BYTES],

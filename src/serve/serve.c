@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "cli/box_choice.h"
 #include "cli/cli.h"
 #include "gate/gate.h"
@@ -422,6 +423,7 @@ struct rc serve_command(struct cli *cli, struct err *err)
         api_print_routes();
         return RC_OK;
     }
+    seal_keep_library();
     set_up_process(&cli->settings);
     TRY(file_own_folder(cli->settings.data, err));
     TRY(loop_new(&process.loop, err));
