@@ -89,10 +89,11 @@ struct rc desktop_open(const struct desktop_calls *calls, struct desktop **ret_d
     struct desktop *desktop = heap_new(sizeof *desktop);
     desktop->calls = *calls;
     int failed = lib.sd_bus_open_user(&desktop->bus);
+    /* Only from whoever has the name: the bus checks that. Any program in the session may send such a signal. */
     if (failed >= 0)
-        failed = lib.sd_bus_match_signal(desktop->bus, NULL, NULL, PATH, NAME, "ActionInvoked", on_action, desktop);
+        failed = lib.sd_bus_match_signal(desktop->bus, NULL, NAME, PATH, NAME, "ActionInvoked", on_action, desktop);
     if (failed >= 0)
-        failed = lib.sd_bus_match_signal(desktop->bus, NULL, NULL, PATH, NAME, "NotificationClosed", on_closed,
+        failed = lib.sd_bus_match_signal(desktop->bus, NULL, NAME, PATH, NAME, "NotificationClosed", on_closed,
                                          desktop);
     struct rc rc = failed < 0 ? err_set(err, ERR_UNAVAILABLE, "there is no session bus here: %s", strerror(-failed))
                               : learn_capabilities(desktop, err);

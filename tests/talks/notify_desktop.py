@@ -1,4 +1,5 @@
-"""Notifications of the desktop: shown, answered by a button, withdrawn; by the Desktop Notifications Specification 1.2.
+"""Notifications of the desktop: shown, answered by a button, withdrawn, refused; by the Desktop Notifications Specification 1.2
+(Notify, CloseNotification, ActionInvoked) and the D-Bus Specification (who may send a signal, a name without an owner).
 
 The other side is tests/notify/desktop_server.py on a bus of its own.
 """
@@ -35,9 +36,15 @@ class Desktop:
     def notes(self):
         return [one for one in self.calls if one["call"] == "Notify"]
 
-    def press(self, note, action):
-        self.process.stdin.write(f"press {note['id']} {action}\n")
+    def say(self, line):
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
+
+    def press(self, note, action):
+        self.say(f"press {note['id']} {action}")
+
+    def said(self, what):
+        return [one for one in self.calls if one["call"] == what]
 
     def close(self):
         self.process.stdin.close()
@@ -101,3 +108,64 @@ def test_a_desktop_without_buttons_and_none_at_all(world):
     none = world.nod("desktop", "--data", server.data, exits=None,
                      environment={"DBUS_SESSION_BUS_ADDRESS": "unix:path=/no/such/bus"})
     must("there is no session bus here" in none.stderr, none.stderr)
+
+
+def test_a_press_counts_only_from_the_desktop_itself(world):
+    """Any program of the session may send ActionInvoked; an agent is one."""
+    desktop, server = Desktop(), world.server()
+    admin = server.admin()
+    program = watch(world, desktop, server)
+    ask(admin, "c1", "make x")
+    note = one_for(desktop, "make x")
+    for action in ("allow", "deny"):
+        desktop.say(f"forge {note['id']} {action}")
+    eventually(lambda: len(desktop.said("forged")) == 2, "the forged presses are on the bus")
+    desktop.press(note, "default")
+    eventually(lambda: "c1 waits" in program.stderr, "the real press arrives behind them")
+    must(admin.status("c1")["status"] == "awaiting", f"nobody has answered: {program.stderr}")
+    desktop.press(note, "deny")
+    eventually(lambda: admin.status("c1")["status"] == "denied", "the real button does")
+    program.kill()
+    desktop.close()
+
+
+def test_a_desktop_that_refuses_goes_away_and_ends(world):
+    """Where others say 429: ExcessNotificationGeneration, as GNOME's server does; and a name that nobody owns."""
+    desktop, server = Desktop(), world.server()
+    program = watch(world, desktop, server)
+    eventually(lambda: "showing calls" in program.stderr, "it runs")
+    desktop.say("refuse 2")
+    made = ask(server.admin(), "c1", "make first")
+    note = one_for(desktop, "make first")
+    must(len(desktop.said("refused")) == 2 and len(desktop.notes()) == 1, f"it was tried until it was shown: {desktop.calls}")
+    desktop.say("leave")
+    eventually(lambda: desktop.said("left"), "nobody shows notifications")
+    ask(server.admin(), "c2", "make second")
+    server.admin().decided(made["id"], "c1", "deny")
+    desktop.say("return")
+    one_for(desktop, "make second")
+    must(server.admin().status("c2")["status"] == "awaiting" and note, "it waits for a person")
+    desktop.say("end")
+    eventually(lambda: program.process.poll() is not None, "it ends with the bus")
+    must("the session bus has ended" in program.stderr, f"and says so: {program.stderr}")
+    desktop.close()
+
+
+def test_a_revoked_person_sees_and_answers_nothing(world):
+    """What a wrong secret is elsewhere: the token of `nod desktop`."""
+    desktop, server = Desktop(), world.server()
+    admin = server.admin()
+    boss = admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    environment = {"NOD_URL": f"http://127.0.0.1:{server.port}", "NOD_TOKEN": boss["token"], "NOD_DATA": "/nonexistent", "DBUS_SESSION_BUS_ADDRESS": desktop.bus}
+    program = world.start("desktop", environment=environment)
+    ask(admin, "c1", "make x")
+    note = one_for(desktop, "make x")
+    admin.ok("DELETE", f"/api/tokens/{boss['id']}")
+    desktop.press(note, "deny")
+    ask(admin, "c2", "make y")
+    eventually(lambda: program.process.poll() is not None, "it ends")
+    must("token" in program.stderr and admin.status("c1")["status"] == "awaiting", f"and says why: {program.stderr}")
+    must(not [one for one in desktop.notes() if "make y" in one["body"]], "nothing more is shown")
+    wrong = world.nod("desktop", exits=None, environment={**environment, "NOD_TOKEN": "nod_wrong"})
+    must("token" in wrong.stderr and wrong.process.returncode != 0, f"{wrong}")
+    desktop.close()
