@@ -44,6 +44,7 @@ struct channel_kind {
     const char *name;
     bool built_in;          /* there without an entry in the file */
     bool coalesces;         /* several calls become one message, and messages keep a distance */
+    int64_t distance_ms;    /* which; 0: 30 seconds */
     bool withdraws;         /* takes back or replaces what it has sent */
     bool carries_answers;   /* buttons with answer tokens */
     enum detail detail;     /* the default, unless the configuration says otherwise */

@@ -1,5 +1,6 @@
 /* A program of the person's gets the message as JSON on its standard input, and the same in a few variables. It runs
- * without a shell, with a small environment, and is killed after 20 seconds. */
+ * without a shell, with a small environment, and is killed after 20 seconds. It ends with 0 when it has told the person,
+ * with 75 (EX_TEMPFAIL) to be tried again, with anything else to be given up. */
 #include "notify/inner.h"
 
 #include "io/clock.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 enum { INPUT_BYTES_MAX = 1 << 20, VARIABLES_MAX = 24, LOOK_MS = 100 };
@@ -104,7 +106,9 @@ static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
         return err_set(err, ERR_UNAVAILABLE, "it was killed after %d seconds", (int)sending->seconds_max);
     }
     sending->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return sending->status == 0 ? RC_OK : err_set(err, ERR_UNAVAILABLE, "it ended with status %ld", sending->status);
+    sending->final = WIFEXITED(status) && sending->status != EX_TEMPFAIL; /* one that was killed has said nothing */
+    return sending->status == 0 ? RC_OK : err_set(err, sending->final ? ERR_INVALID : ERR_UNAVAILABLE,
+                                                  "it ended with status %ld", sending->status);
 }
 
 static struct rc send(struct sending *sending, struct err *err)

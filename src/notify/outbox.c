@@ -345,6 +345,30 @@ void outbox_end(struct notify *n, struct delivery *delivery)
     outbox_forget_if_over(n, delivery->asked);
 }
 
+/* The receiver refused the message for good. If this call is told on no other channel of the route, the next one is due
+ * now and not when it was planned; quiet hours hold. */
+static void hurry_next(struct notify *n, const struct delivery *failed)
+{
+    const struct outbox_route *routes = n->config.routes;
+    struct delivery *next = NULL;
+    int64_t now_ms = clock_wall_ms();
+    for (struct delivery *other = failed->asked->deliveries; other; other = other->next) {
+        bool escalates = routes[other->route].instead_of && routes[other->route].instead_of == failed->route;
+        if (other == failed || (other->route != failed->route && !escalates) || !purpose_asks(other->purpose) ||
+            other->state == OVER)
+            continue;
+        if (other->state != DUE || other->claimed || (other->due_ms <= now_ms && other->channel != failed->channel))
+            return;
+        if (other->channel != failed->channel && (!next || other->due_ms < next->due_ms))
+            next = other;
+    }
+    if (!next)
+        return;
+    notify_remove_due(n, next);
+    next->due_ms = plan_after_quiet(&routes[next->route], now_ms);
+    notify_add_due(n, next);
+}
+
 /* A delivery ended, in this process, in another one, or before the last restart. */
 static void follow_ended(struct notify *n, const struct event *event)
 {
@@ -363,6 +387,8 @@ static void follow_ended(struct notify *n, const struct event *event)
     delivery->failed = !delivery->ended_sent && ended.attempts > 0;
     delivery->status = ended.status;
     (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
+    if (delivery->failed && purpose_asks(delivery->purpose) && !delivery->asked->answered)
+        hurry_next(n, delivery);
     if (delivery->state == DUE)
         outbox_end(n, delivery);
     else

@@ -1,6 +1,8 @@
 /* Which deliveries a request has, and when they are due: a function of the routes and the request's time. */
 #include "notify/inner.h"
 
+#include "base/hex.h"
+
 #include <time.h>
 
 const char *purpose_name(enum purpose purpose)
@@ -37,9 +39,8 @@ static int64_t offset_s(const struct outbox_route *route, int64_t at_s)
     return localtime_r(&at, &local) ? local.tm_gmtoff : 0;
 }
 
-/* The end of the quiet hours that a time falls into; the time itself when it falls into none. The end is by the clock
- * of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
-static int64_t after_quiet(const struct outbox_route *route, int64_t at_ms)
+/* The end is by the clock of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
+int64_t plan_after_quiet(const struct outbox_route *route, int64_t at_ms)
 {
     if (route->quiet_count == 0)
         return at_ms;
@@ -69,7 +70,7 @@ static bool fits(const struct only *only, const struct plan_call *call)
  * once; without one, quiet hours do not count. */
 static bool sleeps_through(const struct outbox_route *route, const struct plan_call *call)
 {
-    int64_t due_ms = call->at_ms + route->steps[0].after_ms, later_ms = after_quiet(route, due_ms);
+    int64_t due_ms = call->at_ms + route->steps[0].after_ms, later_ms = plan_after_quiet(route, due_ms);
     return call->deadline_ms && later_ms > due_ms && later_ms >= call->deadline_ms;
 }
 
@@ -79,7 +80,7 @@ static int64_t due_of(const struct config *config, const struct outbox_route *ro
     int64_t due_ms = call->at_ms + route->steps[step].after_ms;
     if (route->instead_of && step == 0 && sleeps_through(&config->routes[route->instead_of], call))
         return call->at_ms;
-    return sleeps_through(route, call) ? due_ms : after_quiet(route, due_ms);
+    return sleeps_through(route, call) ? due_ms : plan_after_quiet(route, due_ms);
 }
 
 static void plan_route(const struct config *config, unsigned r, const struct plan_call *call,
@@ -158,4 +159,11 @@ int64_t plan_retry_ms(unsigned attempt, bool asks)
     if (asks)
         return (attempt < sizeof first_s / sizeof *first_s ? first_s[attempt] : EVERY_S) * 1000;
     return attempt < sizeof other_s / sizeof *other_s ? other_s[attempt] * 1000 : -1;
+}
+
+int64_t plan_spread_ms(const char id[DELIVERY_ID_BYTES], unsigned attempt, int64_t wait_ms)
+{
+    unsigned char byte = 0;
+    CHECK(hex_read((struct str){id + attempt % 16 * 2, 2}, &byte, 1));
+    return wait_ms * (80 + byte * 40 / 255) / 100;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    DISTANCE_MS = 30000,    /* shortest time between two messages to a person on a channel that coalesces */
+    DISTANCE_MS = 30000,    /* shortest time between two messages to a person on a channel that coalesces, if it has none */
     TOGETHER_MS = 2000,     /* deliveries due within this time are sent in the same message */
     STORE_AWAY_MS = 2000,
 };
@@ -51,6 +51,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
     delivery->status = s->sending.status;
     int64_t wait_ms = s->sent || s->sending.final ? -1 : plan_retry_ms(delivery->attempts, asks);
     if (!s->sent && wait_ms >= 0) {
+        wait_ms = plan_spread_ms(delivery->id, delivery->attempts, wait_ms);
         if (s->sending.retry_after_ms > wait_ms && s->sending.retry_after_ms <= 3600000)
             wait_ms = s->sending.retry_after_ms;
         /* Whether it arrived is not known: if its call was answered it is withdrawn now. */
@@ -355,7 +356,7 @@ static void send_first(struct notify *n, int64_t now_ms)
     struct send_job *s = heap_new(sizeof *s);
     *s = (struct send_job){.notify = n, .batch = {delivery}, .count = 1};
     if (spaced) {
-        *next_ms = now_ms + DISTANCE_MS;
+        *next_ms = now_ms + (channel->kind->distance_ms ? channel->kind->distance_ms : DISTANCE_MS);
         gather(n, s, now_ms);
     }
     n->busy++;

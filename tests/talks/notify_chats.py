@@ -5,6 +5,7 @@ Slack: api.slack.com/methods/chat.postMessage, chat.update, "Rate limits". Disco
 "Rate Limits" of its developer documents. Mail: RFC 5321 and 5322; the message is read by Python's email package.
 """
 import base64
+import datetime
 import email
 import email.policy
 import hashlib
@@ -334,3 +335,18 @@ def test_mail_that_is_refused_is_named(world):
     ask(admin, "c1")
     eventually(lambda: "550" in last_error(admin), lambda: last_error(admin))
     must("pass" not in last_error(admin), last_error(admin))
+
+
+def test_mails_keep_a_distance_of_five_minutes(world):
+    box = Mailbox()
+    admin = mail(world, box)
+    ask(admin, "c1")
+    eventually(lambda: box.mails, "the first mail")
+    ask(admin, "c2")
+    eventually(lambda: 2 < wait_of_the_second(admin) <= 5, lambda: f"the second mail waits {wait_of_the_second(admin)} minutes")
+    must(len(box.mails) == 1, "it waits")
+
+
+def wait_of_the_second(admin):
+    due = {one["toolCallId"]: datetime.datetime.fromisoformat(one["dueAt"].replace("Z", "+00:00")) for one in admin.ok("GET", "/api/deliveries")["deliveries"]}
+    return "c2" in due and (due["c2"] - datetime.datetime.now(datetime.timezone.utc)).total_seconds() / 60

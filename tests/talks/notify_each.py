@@ -85,3 +85,36 @@ def test_a_wrong_secret_is_named_by_each(world):
     must([len(receiver.posts) for receiver in receivers.values()] == [1, 1, 1], "none is tried again")
     for receiver in receivers.values():
         receiver.close()
+
+
+def test_a_command_says_by_its_status_what_comes_next(world):
+    """sysexits.h: 75 is EX_TEMPFAIL; anything else but 0 is final. One that was killed has said nothing."""
+    runs = os.path.join(world.folder, "runs")
+    ends = {"done": "exit 0", "wrong": "exit 1", "later": "exit 75", "killed": "kill -9 $$"}
+    channels = {name: {"type": "command", "command": [put(world, name, f"#!/bin/sh\necho {name} >> {runs}\n{end}\n")]} for name, end in ends.items()}
+    admin = world.server("--notify", configure(world, channels, [{"after": "0s", "to": [*channels]}])).admin()
+    made = admin.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}})
+    admin.ok("POST", f"/api/threads/{made['threadId']}/tool-calls", {"id": "c1", "name": "Frob", "input": {}})
+    told = lambda: {one["channel"]: (one["state"], one["attempts"]) for one in admin.ok("GET", "/api/deliveries?call=c1")["deliveries"]}
+    eventually(lambda: all(attempts for _, attempts in told().values()), lambda: f"each has run: {told()}")
+    must({name: told()[name] for name in ("done", "wrong")} == {"done": ("sent", 1), "wrong": ("failed", 1)}, f"{told()}")
+    eventually(lambda: all(state == "due" and attempts >= 2 for state, attempts in (told()["later"], told()["killed"])), lambda: f"they are tried again: {told()}")
+    must(told()["wrong"] == ("failed", 1), f"it is given up: {told()}")
+    errors = {one["name"]: one.get("lastError", "") for one in admin.ok("GET", "/api/channels")["channels"]}
+    must("status 1" in errors["wrong"] and "status 75" in errors["later"], f"{errors}")
+    with open(runs, encoding="utf-8") as file:
+        must(file.read().split().count("wrong") == 1, "it ran once")
+
+
+def test_the_next_channel_takes_the_place_of_a_broken_one(world):
+    broken, other, third = Receiver(*[401] * 9), Receiver(), Receiver()
+    channels = {"broken": {"type": "webhook", "url": broken.url}, "other": {"type": "webhook", "url": other.url}, "third": {"type": "webhook", "url": third.url}}
+    steps = [{"after": "0s", "to": ["broken"]}, {"after": "1h", "to": ["broken", "other"]}, {"after": "2h", "to": ["third"]}]
+    admin = world.server("--notify", configure(world, channels, steps)).admin()
+    made = admin.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}})
+    admin.ok("POST", f"/api/threads/{made['threadId']}/tool-calls", {"id": "c1", "name": "Frob", "input": {}})
+    eventually(lambda: other.posts, "the next channel is told at once and not in an hour")
+    due = [one for one in admin.ok("GET", "/api/deliveries?call=c1")["deliveries"] if one["state"] == "due"]
+    must(sorted(one["channel"] for one in due) == ["broken", "third"] and not third.posts, f"the rest keeps its time: {due}")
+    for receiver in (broken, other, third):
+        receiver.close()
