@@ -91,6 +91,15 @@ static struct rc send_one(struct sending *sending, struct device *device, struct
     return rc;
 }
 
+/* A message that fits every push service: that something waits, and nothing about the call but its ids. */
+static struct message brief(const struct message *message)
+{
+    return (struct message){.purpose = message->purpose, .delivery = message->delivery, .session = message->session,
+                            .call = message->call, .title = STR("Nod: a request needs an answer"),
+                            .body = STR("Open Nod to look at it."), .url = message->base, .waiting = message->waiting,
+                            .count = message->count};
+}
+
 static struct rc send(struct sending *sending, struct err *err)
 {
     BUF_SCOPE(buf, PAYLOAD_BYTES_MAX);
@@ -98,8 +107,12 @@ static struct rc send(struct sending *sending, struct err *err)
     struct rc last = err_set(err, ERR_UNAVAILABLE, "this person has no device that wants messages");
     bool sent = false, again = false;
     write_payload(&out, sending->message);
-    if (buf.over)
-        return err_set(err, ERR_TOO_LARGE, "the message is too large for a push service");
+    if (buf.over) {
+        struct message less = brief(sending->message);
+        buf_clear(&buf);
+        out = json_out(&buf);
+        write_payload(&out, &less);
+    }
     for (size_t i = 0; i < sending->device_count; i++) {
         sending->status = 0;
         sending->final = false;

@@ -46,9 +46,10 @@ static bool describe(struct notify *n, struct send_job *s, const struct delivery
     const struct channel *channel = &n->config.channels[delivery->channel];
     struct arena *arena = &s->arena;
     const struct json *pending;
-    s->message.pending = waiting_json(n, arena, delivery->asked);
-    if (s->message.pending.n == 0 || rc_bad(json_parse(arena, s->message.pending, &pending, NULL)))
+    struct str waiting = waiting_json(n, arena, delivery->asked);
+    if (waiting.n == 0 || rc_bad(json_parse(arena, waiting, &pending, NULL)))
         return false;
+    s->message.pending = words_pending(arena, pending, channel->detail);
     bool whole = words_describe(arena, pending, channel->detail, &s->message);
     if (!channel->kind->carries_answers || s->count > 1)
         return true;

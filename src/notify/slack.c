@@ -8,7 +8,8 @@
 #include "base/sign.h"
 #include "io/clock.h"
 
-enum { BODY_BYTES_MAX = 8000, SIGNED_SECONDS_MAX = 300, POLL_MS = 25000, CONNECT_SECONDS_MAX = 20, OLD_MAX = 64 };
+enum { BODY_BYTES_MAX = 16000, TEXT_BYTES_MAX = 2500, /* a section takes 3,000 characters */
+       SIGNED_SECONDS_MAX = 300, POLL_MS = 25000, CONNECT_SECONDS_MAX = 20, OLD_MAX = 64 };
 
 static struct rc check(const struct channel *channel, struct err *err)
 {
@@ -138,8 +139,13 @@ static struct str write_message(const struct sending *sending, struct str replac
     struct json_out out = json_out(&buf);
     const struct message *message = sending->message;
     struct str link = sending->channel->is_protected && message->look.n ? message->look : message->url;
-    struct str text = arena_printf(sending->arena, "*%.*s*\n%.*s", STR_ARG(escaped(sending->arena, message->title)),
-                                   STR_ARG(escaped(sending->arena, message->body)));
+    struct message less = *message;
+    struct str title = escaped(sending->arena, message->title), body = escaped(sending->arena, message->body);
+    if (title.n + body.n > TEXT_BYTES_MAX) { /* not shown, so not to be allowed here */
+        body = STR("Open Nod to look at it.");
+        less.allow = STR_NONE;
+    }
+    struct str text = arena_printf(sending->arena, "*%.*s*\n%.*s", STR_ARG(title), STR_ARG(body));
     json_open(&out, '{');
     json_member(&out, "channel", sending->channel->topic);
     if (replaces.n)
@@ -148,7 +154,7 @@ static struct str write_message(const struct sending *sending, struct str replac
         text = arena_printf(sending->arena, "%.*s\n<%.*s|Look, or deny>", STR_ARG(text), STR_ARG(link));
     json_member(&out, "text", text);
     if (sending->channel->signing.n || sending->channel->app.n)
-        write_blocks(&out, message, text);
+        write_blocks(&out, &less, text);
     json_member_bool(&out, "unfurl_links", false);
     write_metadata(&out, message); /* for programs in the workspace; people do not see it */
     json_close(&out, '}');

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "event/shapes.h"
 
-enum { SUMMARY_CHARACTERS = 160, FULL_BYTES = 2000 };
+enum { SUMMARY_BYTES = 160, FULL_BYTES = 800, TOOL_BYTES = 80, RANDOM_BYTES = 24, DEPTH_MAX = 32 };
 
 /* ---- masking ---- */
 
@@ -60,18 +60,69 @@ static size_t name_at(struct str text)
     return 0;
 }
 
+/* 1 digit, 2 upper case, 3 lower case, 4 what keys have beside these; 0: none of them. */
+static int kind_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return 1;
+    if (c >= 'A' && c <= 'Z')
+        return 2;
+    return c >= 'a' && c <= 'z' ? 3 : c == '_' || c == '-' || c == '+' || c == '=' ? 4 : 0;
+}
+
+/* Length of a run of characters that looks random, as keys do and words do not: with digits, and the kind of character
+ * changes often. 0: there is none here. */
+static size_t random_at(struct str text)
+{
+    size_t n = 0, changes = 0, digits = 0;
+    for (int before = 0, kind; n < text.n && (kind = kind_of(text.p[n])); n++, before = kind) {
+        digits += kind == 1;
+        changes += before && kind != before && kind != 4 && before != 4;
+    }
+    return n >= RANDOM_BYTES && digits > 1 && changes * 5 >= n ? n : 0;
+}
+
+/* Length of "://user:password@", of which the part between is masked; 0: an address without a user. */
+static size_t user_at(struct str text)
+{
+    if (!begins(text, "://", false))
+        return 0;
+    for (size_t n = 3; n < text.n && text.p[n] > ' ' && !strchr("/?#\"'<>", text.p[n]); n++)
+        if (text.p[n] == '@')
+            return n + 1;
+    return 0;
+}
+
+/* What must be replaced at the beginning of the text: `name` bytes stay, `secret` bytes after them go. */
+static void find_secret(struct str text, bool run_begins, size_t *ret_name, size_t *ret_secret)
+{
+    size_t name = 0, secret, more = user_at(text);
+    *ret_name = 3;
+    *ret_secret = more ? more - 4 : 0;
+    if (more)
+        return;
+    while ((more = name_at(str_sub(text, name, text.n)))) /* "Authorization: Bearer …" are two */
+        name += more;
+    struct str rest = str_sub(text, name, text.n);
+    secret = secret_at(rest);
+    if (begins(rest, "-----BEGIN", false))
+        secret = rest.n;
+    if (!secret && (run_begins || name))
+        secret = random_at(rest);
+    if (name && !secret)
+        while (secret < rest.n && is_word(rest.p[secret]))
+            secret++;
+    *ret_name = name;
+    *ret_secret = secret;
+}
+
 struct str words_mask(struct arena *arena, struct str text)
 {
     BUF_SCOPE(buf, text.n * 2 + 64);
     for (size_t i = 0; i < text.n;) {
         struct str rest = str_sub(text, i, text.n);
-        size_t name = 0, more, secret;
-        while ((more = name_at(str_sub(rest, name, rest.n)))) /* "Authorization: Bearer …" are two */
-            name += more;
-        secret = secret_at(str_sub(rest, name, rest.n));
-        if (name && !secret)
-            while (name + secret < rest.n && is_word(rest.p[name + secret]))
-                secret++;
+        size_t name, secret;
+        find_secret(rest, i == 0 || !kind_of(text.p[i - 1]), &name, &secret);
         if (!secret) {
             buf_put(&buf, str_sub(text, i, i + 1));
             i++;
@@ -86,21 +137,19 @@ struct str words_mask(struct arena *arena, struct str text)
 
 /* ---- describing ---- */
 
-static struct str act_of(struct str type, struct str tool, struct arena *arena)
+static bool changes_file(const struct json *pending)
 {
-    if (str_is(type, "command"))
-        return STR("Run a command");
-    if (str_is(type, "diff") || str_is(type, "multi_diff"))
-        return STR("Change a file");
-    return arena_printf(arena, "Use %.*s", STR_ARG(tool));
+    struct str type = json_text(json_get(pending, "preview"), "type");
+    return str_is(type, "diff") || str_is(type, "multi_diff");
 }
 
 /* The line that says most: the command, the path, the address. */
+static const char *const subjects[] = {"command", "file_path", "path", "notebook_path", "url", "query", "pattern"};
+
 static struct str subject_of(const struct json *input)
 {
-    static const char *const names[] = {"command", "file_path", "path", "notebook_path", "url", "query", "pattern"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct str text = json_text(input, names[i]);
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        struct str text = json_text(input, subjects[i]);
         if (text.n)
             return text;
     }
@@ -124,12 +173,21 @@ static struct str visible(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+static struct str act_of(struct arena *arena, const struct json *pending, struct str tool)
+{
+    if (str_is(json_text(json_get(pending, "preview"), "type"), "command"))
+        return STR("Run a command");
+    if (changes_file(pending))
+        return STR("Change a file");
+    return arena_printf(arena, "Use %.*s", STR_ARG(cut_at(arena, visible(arena, tool), TOOL_BYTES)));
+}
+
 bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message)
 {
     const struct json *call = json_get(pending, "toolCall"), *input = json_get(call, "input");
     struct str tool = json_text(call, "name");
-    struct str act = act_of(json_text(json_get(pending, "preview"), "type"), tool, arena);
-    struct str subject = subject_of(input), agent = json_text(pending, "agent");
+    struct str act = act_of(arena, pending, tool);
+    struct str subject = subject_of(input), agent = visible(arena, json_text(pending, "agent"));
     message->tool = tool;
     message->title = agent.n ? arena_printf(arena, "Nod: %.*s needs an answer", STR_ARG(agent))
                              : STR("Nod: an agent needs an answer");
@@ -137,11 +195,11 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
     if (detail == DETAIL_KIND || subject.n == 0)
         return false;
     struct str masked = words_mask(arena, subject);
-    size_t most = detail == DETAIL_SUMMARY ? SUMMARY_CHARACTERS : FULL_BYTES;
-    struct str line = visible(arena, cut_at(arena, masked, most));
-    message->body = arena_printf(arena, "%.*s: %.*s", STR_ARG(act), STR_ARG(line));
+    size_t most = detail == DETAIL_SUMMARY ? SUMMARY_BYTES : FULL_BYTES;
+    struct str line = visible(arena, masked); /* before it is cut: hidden characters become longer */
+    message->body = arena_printf(arena, "%.*s: %.*s", STR_ARG(act), STR_ARG(cut_at(arena, line, most)));
     /* The text is complete only if the call has no other input, and the line is neither cut nor masked. */
-    return detail == DETAIL_FULL && str_eq(masked, subject) && subject.n <= most && input && input->count == 1 &&
+    return detail == DETAIL_FULL && str_eq(line, subject) && subject.n <= most && input && input->count == 1 &&
            !json_bool(pending, "cut", false);
 }
 
@@ -166,6 +224,80 @@ struct str words_token_alert(struct arena *arena, const struct data_token_trippe
                         STR_ARG(visible(arena, tripped->person)), STR_ARG(visible(arena, tripped->what)));
 }
 
+/* ---- the call, for programs ---- */
+
+static bool names_secret(struct arena *arena, struct str key)
+{
+    struct str text = arena_printf(arena, "%.*s=", STR_ARG(key));
+    for (size_t i = 0; i < text.n; i++)
+        if (name_at(str_sub(text, i, text.n)))
+            return true;
+    return false;
+}
+
+/* Copies a value, strings masked: as text, and whole where their name is that of a secret. */
+static void put_masked(struct json_out *out, struct arena *arena, const struct json *value, unsigned depth)
+{
+    bool list = value->type == JSON_ARRAY;
+    if (value->type == JSON_STRING) {
+        json_put_str(out, words_mask(arena, value->text));
+    } else if ((!list && value->type != JSON_OBJECT) || depth == DEPTH_MAX) {
+        json_put_raw(out, depth == DEPTH_MAX ? STR("null") : value->raw);
+    } else {
+        json_open(out, list ? '[' : '{');
+        for (const struct json *one = value->first; one; one = one->next) {
+            if (!list)
+                json_key_str(out, one->key);
+            if (!list && one->type == JSON_STRING && names_secret(arena, one->key))
+                json_put_str(out, STR("****"));
+            else
+                put_masked(out, arena, one, depth + 1);
+        }
+        json_close(out, list ? ']' : '}');
+    }
+}
+
+/* The tool's input is there where all is to be said; of a call that changes a file only which file. */
+static void put_tool_call(struct json_out *out, struct arena *arena, const struct json *pending, enum detail detail)
+{
+    const struct json *call = json_get(pending, "toolCall"), *input = json_get(call, "input");
+    json_key(out, "toolCall");
+    json_open(out, '{');
+    json_member(out, "id", json_text(call, "id"));
+    json_member(out, "name", json_text(call, "name"));
+    if (detail == DETAIL_FULL && input && !changes_file(pending)) {
+        json_key(out, "input");
+        put_masked(out, arena, input, 0);
+    } else if (detail == DETAIL_FULL && input) {
+        json_key(out, "input");
+        json_open(out, '{');
+        for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+            if (json_get(input, subjects[i]))
+                json_member(out, subjects[i], words_mask(arena, json_text(input, subjects[i])));
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+struct str words_pending(struct arena *arena, const struct json *pending, enum detail detail)
+{
+    static const char *const kept[] = {"toolCallId", "sessionId", "threadId", "agent", "requestedAt", "deadline",
+                                       "digest", "risk", "risky", "riskWords", "alerted", "nobodyWaits", "cut"};
+    BUF_SCOPE(buf, pending->raw.n * 2 + 1024);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const struct json *value = json_get(pending, kept[i]);
+        if (value)
+            json_member_raw(&out, kept[i], value->raw);
+    }
+    if (detail >= DETAIL_SUMMARY)
+        json_member(&out, "summary", words_mask(arena, json_text(pending, "summary")));
+    put_tool_call(&out, arena, pending, detail);
+    json_close(&out, '}');
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
 void words_payload_ids(struct json_out *out, const struct message *message)
 {
     json_member(out, "type", str_of(purpose_name(message->purpose)));
@@ -176,8 +308,9 @@ void words_payload_ids(struct json_out *out, const struct message *message)
 
 struct str words_ids_line(struct arena *arena, const struct message *message)
 {
-    return arena_printf(arena, "%s %.*s%s%.*s %.*s", purpose_name(message->purpose), STR_ARG(message->tool),
-                        message->tool.n ? " " : "", STR_ARG(message->session), STR_ARG(message->call));
+    struct str line = arena_printf(arena, "%s %.*s%s%.*s %.*s", purpose_name(message->purpose), STR_ARG(message->tool),
+                                   message->tool.n ? " " : "", STR_ARG(message->session), STR_ARG(message->call));
+    return visible(arena, line);
 }
 
 void words_payload(struct json_out *out, const struct message *message)
