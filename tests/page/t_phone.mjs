@@ -1,4 +1,5 @@
-// A phone, from the picture on a terminal to an answer, over built-in TLS with an authority of Nod's own.
+// A phone, from the picture on a terminal to an answer: over built-in TLS with an authority of Nod's own, and over plain
+// HTTP by the name localhost, which browsers trust as much.
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -18,6 +19,14 @@ async function openSecure() {
   await server.start();
   await server.kill();
   Object.assign(server.env, { NOD_LISTEN_TLS: `127.0.0.1:${server.tlsPort}`, NOD_PUBLIC_URL: `https://localhost:${server.tlsPort}` });
+  return server.start();
+}
+
+// A server without one, started twice for the same reason. The phone reaches it as through a tunnel to this machine.
+async function openPlain() {
+  const server = await openServer();
+  await server.kill();
+  server.env.NOD_PUBLIC_URL = `http://localhost:${server.port}`;
   return server.start();
 }
 
@@ -47,55 +56,59 @@ function photograph(lines) {
 function pairInTerminal(server, folder) {
   const said = execFileSync("script", ["-qec", `${NOD} pair --data ${server.data} --name alice`, "/dev/null"], { env: { ...process.env, TERM: "xterm" } }).toString();
   const picture = [...said.matchAll(/\x1b\[38;5;16;48;5;231m([^\x1b]*)\x1b/g)].map((line) => line[1]);
-  const [link] = /https:\S+#login=\S+/.exec(said), [, code] = /log in: (\w{8})/.exec(said);
+  const [link] = /https?:\S+#login=\S+/.exec(said), [, code] = /log in: (\w{8})/.exec(said);
   same(scan(folder, "terminal.pgm", photograph(picture)), link, "the picture on the terminal");
   return { link, code };
 }
 
+async function usePhone(open, makeHome) {
+  const [server, desktop, service] = await Promise.all([open(), openDesktop(), openPushService()]);
+  const home = makeHome(server), origin = server.env.NOD_PUBLIC_URL;
+  const { link } = pairInTerminal(server, home);
+  must(link.startsWith(`${origin}/#login=`), `the link has the public address: ${link}`);
+  const phone = await openChromium(server, desktop, { origin, link, env: { HOME: home }, ...PHONE });
+  const { page, cdp, context } = phone;
+  try {
+    same(await page.evaluate(() => [isSecureContext, location.protocol]), [true, new URL(origin).protocol], "secure");
+    const { errors, data } = await cdp.send("Page.getAppManifest"), manifest = JSON.parse(data);
+    same([errors, manifest.display, manifest.start_url, manifest.icons.some((icon) => icon.sizes === "192x192"), manifest.icons.some((icon) => icon.sizes === "512x512")], [[], "standalone", "/", true, true], "the manifest");
+    await page.reload(); // from now on with its worker
+    await page.locator(".connected.live").waitFor({ state: "attached" });
+    const { installabilityErrors } = await cdp.send("Page.getInstallabilityErrors");
+    same(installabilityErrors.filter((error) => error.errorId !== "in-incognito"), [], "what keeps it from being installed");
+    same(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "it fits");
+    const alice = await server.api("POST", "/api/tokens", { name: "alice, phone", role: "approver" });
+    const opened = await subscribe(server, service, alice.token);
+    await server.bash(await server.session(), "make release", "c1");
+    await poll(async () => service.posts.length, (n) => n === 1);
+    const payload = await opened(service.posts[0]);
+    must(JSON.parse(payload).notification.navigate.startsWith(origin), `where a tap leads: ${payload}`);
+    await phone.push(payload);
+    const [note] = await poll(async () => desktop.calls.filter((one) => one.call === "Notify"), (all) => all.length === 1);
+    desktop.press(note.id, "default");
+    const shown = (await poll(async () => context.pages().filter((one) => /#\/request\//.test(one.url())), (all) => all.length > 0))[0];
+    await shown.getByText("make release").locator("visible=true").first().waitFor();
+    await shown.locator(".deny").tap();
+    await shown.locator("#deny-words").fill("not today");
+    await shown.locator(".panel .danger").tap();
+    const call = await poll(() => server.status("c1"), (is) => is.status === "denied");
+    same(call.feedback, "not today", "the words");
+    await server.kill();
+    await page.goto(origin).catch(() => {});
+    await page.getByRole("heading", { name: "Nod is not connected" }).waitFor();
+  } finally {
+    await phone.close();
+    desktop.close();
+    service.close();
+    await server.stop();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
 export default {
-  async "a phone is paired by the picture, can be installed, gets a push, looks and denies with words, all over TLS"() {
-    const [server, desktop, service] = await Promise.all([openSecure(), openDesktop(), openPushService()]);
-    const home = trustingHome(server), origin = server.env.NOD_PUBLIC_URL;
-    const { link } = pairInTerminal(server, home);
-    must(link.startsWith(`${origin}/#login=`), `the link has the public address: ${link}`);
-    const phone = await openChromium(server, desktop, { origin, link, env: { HOME: home }, ...PHONE });
-    const { page, cdp, context } = phone;
-    try {
-      same(await page.evaluate(() => [isSecureContext, location.protocol]), [true, "https:"], "secure");
-      const { errors, data } = await cdp.send("Page.getAppManifest"), manifest = JSON.parse(data);
-      same([errors, manifest.display, manifest.start_url, manifest.icons.some((icon) => icon.sizes === "192x192"), manifest.icons.some((icon) => icon.sizes === "512x512")], [[], "standalone", "/", true, true], "the manifest");
-      await page.reload(); // from now on with its worker
-      await page.locator(".connected.live").waitFor({ state: "attached" });
-      const { installabilityErrors } = await cdp.send("Page.getInstallabilityErrors");
-      same(installabilityErrors.filter((error) => error.errorId !== "in-incognito"), [], "what keeps it from being installed");
-      same(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "it fits");
-      const alice = await server.api("POST", "/api/tokens", { name: "alice, phone", role: "approver" });
-      const opened = await subscribe(server, service, alice.token);
-      await server.bash(await server.session(), "make release", "c1");
-      await poll(async () => service.posts.length, (n) => n === 1);
-      const payload = await opened(service.posts[0]);
-      must(JSON.parse(payload).notification.navigate.startsWith(origin), `where a tap leads: ${payload}`);
-      await phone.push(payload);
-      const [note] = await poll(async () => desktop.calls.filter((one) => one.call === "Notify"), (all) => all.length === 1);
-      desktop.press(note.id, "default");
-      const shown = (await poll(async () => context.pages().filter((one) => /#\/request\//.test(one.url())), (all) => all.length > 0))[0];
-      await shown.getByText("make release").locator("visible=true").first().waitFor();
-      await shown.locator(".deny").tap();
-      await shown.locator("#deny-words").fill("not today");
-      await shown.locator(".panel .danger").tap();
-      const call = await poll(() => server.status("c1"), (is) => is.status === "denied");
-      same(call.feedback, "not today", "the words");
-      await server.kill();
-      await page.goto(origin).catch(() => {});
-      await page.getByRole("heading", { name: "Nod is not connected" }).waitFor();
-    } finally {
-      await phone.close();
-      desktop.close();
-      service.close();
-      await server.stop();
-      rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-    }
-  },
+  "a phone is paired by the picture, can be installed, gets a push, looks and denies with words, all over TLS": () => usePhone(openSecure, trustingHome),
+
+  "the same over plain HTTP": () => usePhone(openPlain, () => mkdtempSync(join(tmpdir(), "nod-home-"))),
 
   async "settings show the picture; the code of a link logs in where no link arrives, and five wrong ones void it"() {
     const server = new Server();
