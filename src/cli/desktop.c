@@ -187,7 +187,11 @@ struct rc desktop_command(struct cli *cli, struct err *err)
     watch.after_ms = after_s * 1000;
     struct desktop_calls calls = {.pressed = pressed, .closed = closed, .arg = &watch};
     TRY(desktop_open(&calls, &watch.desktop, err));
-    TRY(look(&watch, err));
+    struct rc first = look(&watch, err);
+    if (rc_bad(first)) {
+        desktop_close(watch.desktop);
+        return first;
+    }
     if (pipe2(watch.wake, O_CLOEXEC | O_NONBLOCK) != 0 || pthread_create(&thread, NULL, follow, &watch) != 0)
         return err_set(err, ERR_INTERNAL, "cannot start a thread");
     cli_note("showing calls that wait on this desktop; end with Ctrl-C");

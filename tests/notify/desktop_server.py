@@ -3,7 +3,7 @@
 Prints one line of JSON for each call it gets, and the bus's address first; obeys lines on its standard input:
 `press ID KEY` (the person presses a button), `dismiss ID` (the person closes it), `forge ID KEY` (another program of the
 session says that a button was pressed), `refuse N` (the next N notifications are refused), `leave` and `return` (the server
-goes away and comes back), `end` (the bus ends).
+goes away and comes back).
     python3 desktop_server.py [--no-actions]
 """
 import asyncio
@@ -88,8 +88,6 @@ async def main():
                 tell(call="left")
             elif words[0] == "return":
                 await bus.request_name("org.freedesktop.Notifications")
-            elif words[0] == "end":
-                daemon.kill()
             else:
                 notifications.NotificationClosed(int(words[1]), 2)
     finally:
