@@ -1,6 +1,6 @@
 /* A program of the person's gets the message as JSON on its standard input, and the same in a few variables. It runs
- * without a shell, with a small environment, and is killed after 20 seconds. It ends with 0 when it has told the person,
- * with 75 (EX_TEMPFAIL) to be tried again, with anything else to be given up. */
+ * without a shell, with a small environment, and is killed after 20 seconds. It ends with 0 when it has told the
+ * person, with 75 (EX_TEMPFAIL) to be tried again, with anything else to be given up. */
 #include "notify/inner.h"
 
 #include "io/clock.h"

@@ -111,5 +111,6 @@ static struct rc send(struct sending *sending, struct err *err)
                    fetch.status, fetch.status == 535 ? ": it does not know the user or the password" : "");
 }
 
-const struct channel_kind channel_email = {.name = "email", .coalesces = true, .distance_ms = 300000, .carries_answers = true,
+const struct channel_kind channel_email = {.name = "email", .coalesces = true, .distance_ms = 300000,
+                                           .carries_answers = true,
                                            .detail = DETAIL_KIND, .check = check, .send = send};

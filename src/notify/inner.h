@@ -135,10 +135,6 @@ void plan_id(struct str session, struct str call, struct str person, struct str 
              enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);
 /* How long to wait before attempt number `attempt` (from 1); -1: no more. */
 int64_t plan_retry_ms(unsigned attempt, bool asks);
-/* The wait, 20 % shorter to 20 % longer by the delivery's id: what failed together does not come back together. */
-int64_t plan_spread_ms(const char id[DELIVERY_ID_BYTES], unsigned attempt, int64_t wait_ms);
-/* The end of the route's quiet hours that a time falls into; the time itself when it falls into none. */
-int64_t plan_after_quiet(const struct outbox_route *route, int64_t at_ms);
 
 /* ---- words.c: pure ---- */
 struct message {
@@ -156,8 +152,6 @@ struct message {
 };
 /* Fills in title and body, from a waiting call as gate_write_listed has it. Says whether all of it was shown. */
 bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message);
-/* The waiting call for programs, as JSON: no contents of files, strings masked, the input only with DETAIL_FULL. */
-struct str words_pending(struct arena *arena, const struct json *pending, enum detail detail);
 /* The text with what looks like a secret replaced by stars. */
 struct str words_mask(struct arena *arena, struct str text);
 /* Writes "type","sessionId","requestId","tool": what programs need to find the call. */

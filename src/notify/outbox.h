@@ -106,6 +106,14 @@ struct send_job {
     struct notify_test *test; /* NULL: a delivery */
 };
 
+/* ---- plan.c, words.c ---- */
+/* The wait, 20 % shorter to 20 % longer by the delivery's id: what failed together does not come back together. */
+int64_t plan_spread_ms(const char id[DELIVERY_ID_BYTES], unsigned attempt, int64_t wait_ms);
+/* The end of the route's quiet hours that a time falls into; the time itself when it falls into none. */
+int64_t plan_after_quiet(const struct outbox_route *route, int64_t at_ms);
+/* The waiting call for programs, as JSON: no contents of files, strings masked, the input only with DETAIL_FULL. */
+struct str words_pending(struct arena *arena, const struct json *pending, enum detail detail);
+
 /* ---- heap.c ---- */
 /* Makes the delivery DUE. */
 void notify_add_due(struct notify *n, struct delivery *delivery);

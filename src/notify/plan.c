@@ -1,5 +1,5 @@
 /* Which deliveries a request has, and when they are due: a function of the routes and the request's time. */
-#include "notify/inner.h"
+#include "notify/outbox.h"
 
 #include "base/hex.h"
 
@@ -39,7 +39,7 @@ static int64_t offset_s(const struct outbox_route *route, int64_t at_s)
     return localtime_r(&at, &local) ? local.tm_gmtoff : 0;
 }
 
-/* The end is by the clock of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
+/* The end is by the clock of that moment: a night in which the clock is changed is an hour shorter or longer. */
 int64_t plan_after_quiet(const struct outbox_route *route, int64_t at_ms)
 {
     if (route->quiet_count == 0)

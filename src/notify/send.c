@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    DISTANCE_MS = 30000,    /* shortest time between two messages to a person on a channel that coalesces, if it has none */
+    DISTANCE_MS = 30000,    /* shortest time between two messages to a person, unless the channel has its own */
     TOGETHER_MS = 2000,     /* deliveries due within this time are sent in the same message */
     STORE_AWAY_MS = 2000,
 };
