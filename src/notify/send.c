@@ -146,6 +146,9 @@ static void aim_callback(struct notify *n, struct send_job *s, const struct aske
     s->sending.private_net = n->config.callbacks.private_net;
 }
 
+/* RFC 8292 wants https: or mailto:. */
+static bool is_contact(const char *url) { return url && str_starts(str_of(url), STR("https://")); }
+
 void send_start(struct notify *n, struct send_job *s, unsigned channel)
 {
     const char *url = n->options.public_url;
@@ -153,7 +156,7 @@ void send_start(struct notify *n, struct send_job *s, unsigned channel)
     s->sending = (struct sending){.arena = &s->arena, .channel = &n->config.channels[channel], .message = &s->message,
                                   .retry_after_ms = -1, .private_net = n->options.private_net, .key = n->devices.key,
                                   .seconds_max = n->config.lease_ms / 1500,
-                                  .contact = url ? str_of(url) : STR("mailto:nod@example.com")};
+                                  .contact = is_contact(url) ? str_of(url) : STR("mailto:nod@example.com")};
     s->channel = channel;
     if (channel == CALLBACK)
         aim_callback(n, s, s->batch[0]->asked);
