@@ -229,6 +229,13 @@ static bool uses_line_variable(struct judging *j, const struct word *word, const
     return count == 1 && !is_somewhere(targets[0]) && !judge_target_outside(j, targets[0]);
 }
 
+/* It finds files when it is used. An unquoted one is a hole in the text. */
+static bool has_quoted_pattern(struct str text)
+{
+    return str_find(text, '*') < text.n || str_find(text, '?') < text.n || str_find(text, '[') < text.n ||
+           str_find(text, '\\') < text.n;
+}
+
 /* Whether the values that loops and assignments of the line give to variables come from the line itself, and are no
  * secrets. */
 static bool values_stay(struct judging *j, const struct node *node, const struct folder *folder)
@@ -256,7 +263,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
         /* Another variable of the line: its own values are looked at. */
         if ((word->flags & WORD_VAR) && uses_line_variable(j, &value, folder))
             continue;
-        if (word->flags & (WORD_VAR | WORD_DOUBT | WORD_CHOSEN))
+        if ((word->flags & (WORD_VAR | WORD_DOUBT | WORD_CHOSEN)) || has_quoted_pattern(text))
             return false;
         /* Blanks part it when it is used. */
         do {

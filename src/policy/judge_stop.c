@@ -333,7 +333,8 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         return;
     struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {
-        if (smells(word->raw, !touch.looks) || word_may_be_protected(j, word, folder, touch))
+        if (smells(word->raw, !touch.looks) || word_may_be_protected(j, word, folder, touch) ||
+            (!folder->known && guess.known && word_may_be_protected(j, word, &guess, touch)))
             note_protected(j, word->raw);
         pieces_stop(j, word, folder, touch);
         if (!word_is_path(word)) {

@@ -201,11 +201,13 @@ static bool read_parameter_rest(struct shell_parser *p, struct reading *r, unsig
             op_bytes = strlen(ops[i]);
     if (!op_bytes)
         return shell_doubt(p, "an expansion of this kind is not understood");
-    /* A default with a blank, an assignment or a dash in front, or a removed prefix, lets the line choose the text. */
-    bool chosen = look(p, 0) == '#' || look(p, op_bytes) == '-';
+    /* A default with a blank, an assignment or a dash in front, one that is hidden or a path to elsewhere, or a removed
+     * prefix, lets the line choose the text. */
+    char last = p->text.p[p->at + op_bytes - 1], first = look(p, op_bytes);
+    bool chosen = look(p, 0) == '#' || first == '-' || (strchr("-+", last) && first && strchr("./~", first));
     p->at += op_bytes;
     for (; plain_default_letter(look(p, 0)); p->at++)
-        chosen = chosen || look(p, 0) == ' ' || look(p, 0) == '=';
+        chosen = chosen || look(p, 0) == ' ' || look(p, 0) == '=' || (look(p, 0) == '/' && look(p, 1) == '.');
     if (look(p, 0) != '}')
         return shell_doubt(p, "an expansion of this kind is not understood");
     p->at++;
@@ -230,11 +232,14 @@ static struct str read_name(struct shell_parser *p)
     return str_sub(p->text, from, p->at);
 }
 
-/* $_ is the last argument of the command before and $BASH_EXECUTION_STRING the line itself, so the line chooses them.
+/* $_ is the last argument of the command before, $BASH_EXECUTION_STRING the line itself and $OLDPWD a folder that it
+ * left, so the line chooses them.
  * $IFS is a blank: `x${IFS}-o` is two words, the second one an option. */
 static unsigned name_flags(struct str name)
 {
-    return str_starts(name, STR("_")) || str_starts(name, STR("BASH")) || str_is(name, "IFS") ? WORD_CHOSEN : 0;
+    bool chosen = str_starts(name, STR("_")) || str_starts(name, STR("BASH")) || str_is(name, "IFS") ||
+                  str_is(name, "OLDPWD");
+    return chosen ? WORD_CHOSEN : 0;
 }
 
 /* p->at is behind `${`. */

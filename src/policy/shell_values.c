@@ -16,6 +16,7 @@ struct value {
     struct str name;
     struct word word; /* one value, or a blank-parted piece of one */
     bool known;       /* its shape is all that it can be */
+    bool open;        /* it uses variables whose values are not put in yet */
     bool tame;        /* it stays one word, and is neither an option nor an assignment */
 };
 
@@ -54,23 +55,57 @@ static bool prints_revision(const struct node *node)
     return word_is(&node->words[0], "git") && (branch || revision);
 }
 
-/* Whether it prints a name that is no option and no path to elsewhere. */
+/* Letters that stay one word, which is neither an option nor a hidden name. In a format of date, the parts that it puts
+ * in are never empty and have no blank. */
+static bool plain_letters(struct str text, bool format)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (format && text.p[i] == '%' && i + 1 < text.n && strchr("YmdHMSFTjsuyVGbBaA", text.p[i + 1]))
+            i++;
+        else if (!name_letter(text.p[i]) && (i == 0 || !strchr("-.:+", text.p[i])))
+            return false;
+    }
+    return text.n > 0;
+}
+
+static bool date_prints(struct str text)
+{
+    if (str_starts(text, STR("+")))
+        return plain_letters(str_sub(text, 1, text.n), true);
+    return !str_starts(text, STR("-")) || str_is(text, "-u") || str_starts(text, STR("-d")) ||
+           str_starts(text, STR("-I")) || str_starts(text, STR("--date="));
+}
+
+/* The operand before a suffix, which only makes it shorter. */
+static bool basename_prints(struct str text)
+{
+    struct str name = STR_NONE;
+    while (!str_empty(text)) {
+        struct str part = str_cut(text, '/', &text);
+        name = str_empty(part) ? name : part;
+    }
+    return plain_letters(name, false);
+}
+
+/* Whether it prints names that are no options, not hidden and no paths to elsewhere. */
 static bool prints_name(const struct node *node)
 {
-    static const char *const programs[] = {"date", "basename", "nproc", "whoami", "hostname", "uname", "arch"};
+    static const char *const programs[] = {"nproc", "whoami", "hostname", "uname", "arch"};
     while (node && node->kind != NODE_SIMPLE)
-        node = node->first && !node->first->next ? node->first : NULL;
+        node = node->first && !node->first->next && !node->redirs ? node->first : NULL;
     if (!node || node->assign_count || !node->word_count || node->redirs)
         return false;
-    bool found = prints_revision(node);
-    if (found)
-        return true;
+    bool date = word_is(&node->words[0], "date"), name = word_is(&node->words[0], "basename");
+    bool found = date || name;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         found = found || word_is(&node->words[0], programs[i]);
-    for (size_t i = 1; found && i < node->word_count; i++)
-        found = word_literal(&node->words[i]) &&
-                (str_find(node->words[i].text, '/') == node->words[i].text.n || word_is(&node->words[0], "basename"));
-    return found;
+    for (size_t i = 1; found && i < node->word_count; i++) {
+        struct str text = node->words[i].text;
+        bool letter = text.n == 2 && text.p[0] == '-' && strchr("asnrvmpoifId", text.p[1]);
+        bool fits = date ? date_prints(text) : name ? basename_prints(text) || i == 2 : letter;
+        found = word_literal(&node->words[i]) && fits;
+    }
+    return found || prints_revision(node);
 }
 
 static bool prints_folder(const struct node *node)
@@ -120,6 +155,18 @@ static bool is_tame(const struct word *word)
     return true;
 }
 
+/* Quotes keep a pattern from bash where the value is written, not where it is used: `x='.g*'; rm -r $x`. */
+static struct str unquoted_shape(struct arena *arena, struct str shape)
+{
+    static const char letters[] = "*?[]", marks[] = {SHAPE_STAR, SHAPE_ONE, SHAPE_OPEN, SHAPE_CLOSE};
+    char *text = arena_bytes(arena, shape.n);
+    for (size_t i = 0; i < shape.n; i++) {
+        const char *at = shape.p[i] ? strchr(letters, shape.p[i]) : NULL;
+        text[i] = at ? marks[at - letters] : shape.p[i];
+    }
+    return (struct str){text, shape.n};
+}
+
 static void add_piece(struct values *v, struct str name, const struct word *word, bool known)
 {
     if (v->count == VALUES_MAX) {
@@ -127,9 +174,12 @@ static void add_piece(struct values *v, struct str name, const struct word *word
         return;
     }
     known = known && !(word->flags & (WORD_DOUBT | WORD_CHOSEN)) &&
+            str_find(word->shape, '\\') == word->shape.n &&
             (!(word->flags & WORD_RUNS) || str_find(word->shape, SHAPE_ANY) == word->shape.n);
-    v->list[v->count++] = (struct value){.name = name, .word = *word, .known = known,
-                                             .tame = known && (is_tame(word) || word_names_ending(word))};
+    struct value *value = &v->list[v->count++];
+    *value = (struct value){.name = name, .word = *word, .known = known, .open = word->flags & WORD_VAR,
+                            .tame = known && (is_tame(word) || word_names_ending(word))};
+    value->word.shape = unquoted_shape(v->arena, word->shape);
 }
 
 /* Adds the part of the word from letter `from` on as a value; a literal one in the pieces that blanks make of it. */
@@ -210,8 +260,8 @@ static void collect(struct values *v, struct node *node)
 
 /* ---- putting them in ---- */
 
-/* The name that `$NAME` or `${NAME}` uses at `*at`, which is set behind it; empty: another kind of expansion. */
-static struct str plain_use(struct str raw, size_t *at)
+/* The name that `$NAME` or `${NAME…}` uses at `*at`, which is set behind it; *ret_plain: without an operator. */
+static struct str used_variable(struct str raw, size_t *at, bool *ret_plain)
 {
     size_t from = *at + 1;
     bool brace = from < raw.n && raw.p[from] == '{';
@@ -220,8 +270,18 @@ static struct str plain_use(struct str raw, size_t *at)
     while (to < raw.n && name_letter(raw.p[to]))
         to++;
     *at = to;
-    struct str name = str_sub(raw, from, to);
-    return brace && !(to < raw.n && raw.p[to] == '}') ? STR_NONE : name;
+    *ret_plain = !brace || (to < raw.n && raw.p[to] == '}');
+    return str_sub(raw, from, to);
+}
+
+/* Whether blanks of the value may make several words, of which some are not among its pieces. */
+static bool splits_unseen(const struct value *value, const struct word *use)
+{
+    struct str shape = value->word.shape;
+    bool blank = str_find(shape, ' ') < shape.n;
+    bool other = str_find(shape, '\t') < shape.n || str_find(shape, '\n') < shape.n;
+    bool whole = use->raw.n == value->name.n + (use->raw.n > 1 && use->raw.p[1] == '{' ? 3 : 1);
+    return (use->flags & WORD_SPLITS) && (other || (blank && !(whole && word_literal(&value->word))));
 }
 
 /* Puts all values of the variable into the shape, `{a,b}` where there are several; false when one is not known, or the
@@ -233,7 +293,7 @@ static bool put_values(struct values *v, struct buf *shape, struct str name, str
         if (!str_eq(v->list[i].name, name))
             continue;
         count++;
-        if (!v->list[i].known)
+        if (!v->list[i].known || v->list[i].open || splits_unseen(&v->list[i], word))
             return false;
         word->flags |= word_names_ending(&v->list[i].word) ? WORD_GLOB : 0;
     }
@@ -273,13 +333,13 @@ static void use_values(struct values *v, struct word *word)
                                 count_letter(word->shape, SHAPE_PWD);
     bool set = false, tame = true;
     for (size_t at = str_find(word->raw, '$'); at < word->raw.n;) {
-        bool one_tame;
-        struct str name = plain_use(word->raw, &at);
+        bool one_tame, one_plain;
+        struct str name = used_variable(word->raw, &at, &one_plain);
         bool one = is_set(v, name, &one_tame) && !str_empty(name);
         while (plain && hole < word->shape.n && !strchr("\x01\x0e\x0f", word->shape.p[hole]))
             buf_putc(&shape, word->shape.p[hole++]);
         if (plain && one)
-            plain = put_values(v, &shape, name, word);
+            plain = one_plain && put_values(v, &shape, name, word);
         else if (plain)
             buf_putc(&shape, word->shape.p[hole]);
         hole++;
@@ -323,6 +383,7 @@ void shell_put_values(struct arena *arena, struct node *root)
         use_values(v, &v->list[i].word);
         bool chosen = (v->list[i].word.flags & ~before) & WORD_CHOSEN;
         v->list[i].known = v->list[i].known && !chosen;
+        v->list[i].open = false;
         v->list[i].tame = v->list[i].tame && !chosen;
     }
     if (v->count)
