@@ -27,7 +27,8 @@ struct below {
 struct below *below_new(void) { return heap_new(sizeof(struct below)); }
 void below_free(struct below *below) { free(below); }
 
-/* The process that the asker stands for. A hook that a person starts by hand stands for nobody. */
+/* The process that the asker stands for. A hook that a person starts by hand stands for nobody, nor does the one that
+ * `nod setup` starts as a test: it answers that call itself. */
 static bool find_agent(const struct exchange *x, pid_t asker, struct process_id *ret_agent)
 {
     bool started_by_it = x->route->handle == api_hooks_ask || x->route->handle == api_mcp_message;
@@ -41,7 +42,7 @@ static bool find_agent(const struct exchange *x, pid_t asker, struct process_id 
         if (!process_look(parent, &shell, &parent))
             return false;
     }
-    return !process_adopts(parent) && process_shell(parent) != SHELL_INTERACTIVE &&
+    return !process_adopts(parent) && process_shell(parent) != SHELL_INTERACTIVE && !process_is_called(parent, "nod") &&
            process_look(parent, ret_agent, &parent);
 }
 

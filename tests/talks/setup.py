@@ -3,6 +3,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 
 from world import NOD, PATIENCE, Client, eventually, must
 
@@ -66,8 +67,10 @@ class Home:
         command = json.loads(written)["hooks"]["PreToolUse"][-1]["hooks"][0]["command"]
         message = {"session_id": "s1", "cwd": self.project, "permission_mode": "bypassPermissions", "tool_name": "Bash",
                    "hook_event_name": "PreToolUse", "tool_input": {"command": "touch made"}, "tool_use_id": "next"}
-        run = subprocess.Popen(command, shell=True, cwd=self.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                               env=self.world.environment)
+        # The agent is a process of its own: what starts the hook may not answer its question.
+        agent = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1], shell=True).returncode)"
+        run = subprocess.Popen([sys.executable, "-c", agent, command], cwd=self.project, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=self.world.environment)
         run.stdin.write(json.dumps(message))
         run.stdin.close()
         return run
