@@ -103,7 +103,8 @@ struct rc below_check(struct exchange *x, struct err *err)
     if (!x->api->below || !x->token || !http_peer(x->http, &uid, &pid) || pid <= 0)
         return RC_OK;
     if (x->token->role == ROLE_AGENT) {
-        remember(x, pid);
+        if (!looks) /* `nod setup` and `nod doctor` try an agent's token by looking */
+            remember(x, pid);
         return RC_OK;
     }
     if (looks || (process_lives(pid) && !is_below(x->api->below, pid)))
