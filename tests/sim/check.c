@@ -280,6 +280,9 @@ static void check_ask(const struct client *client)
         return;
     check_state(client, &ask->call);
     check_recent(client, &ask->call);
+    bool whole = !ask->brief || ask->call.status != CALL_AWAITING;
+    if (whole && ask->call.status != CALL_UNKNOWN && !str_has(ask->call.input, sim_call(client->slot)))
+        sim_fail("%.*s is told without its input", STR_ARG(sim_call(client->slot)));
     if (ask->call.status == CALL_AWAITING && ask->wait_ms && !ask->hung_up && sim->steady_us < ask->wait.time)
         sim_fail("a wait for %.*s ends before its time", STR_ARG(sim_call(client->slot)));
 }
@@ -373,6 +376,7 @@ void check_node(int number)
         if (client->ask.wait.time + SLACK_US < sim->steady_us)
             sim_fail("somebody waits for %.*s beyond the time", STR_ARG(sim_call(client->slot)));
     }
+    messages_check_node(node);
 }
 
 static void check_chain(void)

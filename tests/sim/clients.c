@@ -42,6 +42,8 @@ static void note_answer(struct client *client)
     if (client->kind == CLIENT_TOKEN && client->token.role != ROLE_NONE) {
         (void)snprintf(token->id, sizeof token->id, "%.*s", STR_ARG(client->token.id));
         token->made = true;
+        token->revoking = false;
+        token->epoch = client->epoch;
     }
 }
 
@@ -132,7 +134,8 @@ static void show_token(struct client *client)
         trace(client, "begins");
         client->go(client);
     } else if (client->caught_up || !gate_is_shared(gate)) {
-        if (client->told_of_token && client->epoch == sim->epoch && !sim->tokens[client->by].revoking)
+        const struct token_known *known = &sim->tokens[client->by];
+        if (client->told_of_token && known->epoch == sim->epoch && !known->revoking)
             sim_fail("token %.*s was made, and node %d does not know it", STR_ARG(id), client->node);
         clients_free(client);
     } else {
@@ -171,6 +174,15 @@ static const struct json *input_of(struct client *client, uint64_t number)
     return input;
 }
 
+/* As api/ does when a wait begins: the input is the gate's meanwhile, or is read again. */
+static void let_go(struct ask *ask)
+{
+    if (sim_random(3) && !ask->reread && !gate_lend_input(ask)) {
+        ask->reread = true;
+        ask->call.input = STR_NONE;
+    }
+}
+
 static void go_ask(struct client *client)
 {
     struct str tool = sim_tool(client->slot);
@@ -180,7 +192,7 @@ static void go_ask(struct client *client)
         .id = sim_call(client->slot), .name = tool, .input = input_of(client, sim_random(12) == 0),
         .actor = by_name(client), .by = by_id(client),
         .wait_ms = sim_random(2) ? 1 + (int64_t)sim_random(6000) : 0, .brief = sim_random(3) == 0,
-        .withdraws = sim_random(4) == 0,
+        .withdraws = sim_random(4) == 0, .waits = let_go,
     };
     if (shows) {
         client->ask.files = arena_printf(&client->arena, "version %d", sim->files);
@@ -193,7 +205,7 @@ static void go_status(struct client *client)
 {
     client->ask = (struct ask){.op = op_of(client), .session = sim_session(client->slot), .id = sim_call(client->slot),
                                .wait_ms = sim_random(2) ? 1 + (int64_t)sim_random(6000) : 0,
-                               .brief = sim_random(3) == 0};
+                               .brief = sim_random(3) == 0, .waits = let_go};
     gate_status(gate_of(client), &client->ask);
 }
 

@@ -326,6 +326,13 @@ static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct e
     return unavailable(err);
 }
 
+static void note_refusals(const struct backend_handle *handle, struct append *group)
+{
+    for (struct append *append = group; append; append = append->next)
+        if (append->outcome == APPEND_REFUSED)
+            ((struct submitted *)append->arg)->refused_at = handle->seen_seq;
+}
+
 static struct rc commit_patiently(struct backend_handle *handle, struct append *group, struct err *err)
 {
     int64_t until_us = sim->steady_us + COMMIT_US;
@@ -333,8 +340,10 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
         bool kept = false;
         TRY(memory_check(handle->memory, err));
         struct rc rc = commit_once(handle, group, err);
-        if (rc_ok(rc))
+        if (rc_ok(rc)) {
+            note_refusals(handle, group);
             return rc;
+        }
         unlock_database(handle);
         memory_clear(handle->memory);
         if (handle->commit_sent)

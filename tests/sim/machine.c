@@ -1,4 +1,5 @@
 /* The machine that a node runs on: its loop, clock and random numbers; and what it does to be there. */
+#include "gate/inner.h"
 #include "sim/fiber.h"
 #include "sim/sim.h"
 #include "sim/wrap.h"
@@ -161,6 +162,30 @@ const struct backend *__wrap_backend_find(const char *url, const char **ret_plac
 {
     *ret_place = url;
     return sim->db.shared ? &backend_shared : &backend_alone;
+}
+
+/* ---- what is kept or refused ---- */
+
+/* The node knows why: what others kept was told before. */
+static void append_ended(struct append *append)
+{
+    const struct submitted *submitted = append->arg;
+    const struct node *node = &sim->nodes[submitted->node];
+    if (!node->dead && node->epoch == sim->epoch && append->outcome == APPEND_REFUSED &&
+        node->gate->core.delivered < submitted->refused_at)
+        sim_fail("node %d is refused because of events that it was not told of", submitted->node);
+    append->done = submitted->done;
+    append->arg = submitted->arg;
+    append->done(append);
+}
+
+void __wrap_store_append(struct store *store, struct append *append)
+{
+    struct submitted *submitted = arena_new(&append->arena, struct submitted);
+    *submitted = (struct submitted){.done = append->done, .arg = append->arg, .node = sim->at};
+    append->done = append_ended;
+    append->arg = submitted;
+    __real_store_append(store, append);
 }
 
 /* ---- tools ---- */

@@ -180,9 +180,18 @@ struct client {
     void (*go)(struct client *client); /* once the token is known */
 };
 
+/* Of an append, on its way to the store and back: in its arena, as its `arg`. */
+struct submitted {
+    void (*done)(struct append *append);
+    void *arg;
+    int node;
+    uint64_t refused_at;       /* the last seq that the refusal may rest on */
+};
+
 struct token_known {
     char id[ID_BYTES], name[8];
-    bool made, revoking;       /* acknowledged; somebody has begun to */
+    bool made, revoking;       /* acknowledged; somebody has begun to make or revoke it */
+    unsigned epoch;            /* promotions before somebody began to make it: a standby may lack it */
 };
 
 struct follower {
@@ -272,6 +281,7 @@ void messages_open(int number);
 bool messages_sending(int number);
 /* After a kill: whether it still is at work on any. */
 bool messages_busy(int number);
+void messages_check_node(const struct node *node);
 void messages_check_end(void);
 
 /* database.c, rows.c */
