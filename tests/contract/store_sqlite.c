@@ -748,16 +748,30 @@ static void a_lone_append_is_committed_by_the_loop(void **state)
     rig_verify_well(rig, 2);
 }
 
+static _Thread_local unsigned sleeps; /* of this thread, for a lock of the database */
+
+static int count_sleep(sqlite3_vfs *vfs, int us)
+{
+    sleeps++;
+    return sqlite3_vfs_find(NULL)->xSleep(vfs, us);
+}
+
 static void the_loop_does_not_wait_for_another_program(void **state)
 {
     struct rig *rig = *state;
     struct turn turn = {0};
     rig_open(rig);
+    sqlite3_vfs *vfs = sqlite3_vfs_find("nod");
+    assert_non_null(vfs);
+    vfs->xSleep = count_sleep;
     assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &turn.other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(turn.other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    sleeps = 0;
     one_turn(rig, &turn, message(0));
     assert_int_equal(turn.left, 1);
+    assert_int_equal(sleeps, 0);
     rig_verify_well(rig, 1);
+    vfs->xSleep = sqlite3_vfs_find(NULL)->xSleep;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
