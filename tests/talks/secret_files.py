@@ -58,10 +58,14 @@ def test_protected_places_hold_for_every_way_to_them(world):
         must(status == "awaiting", f"{line}: {status}")
     for tool, given in (("Read", {"file_path": f"{folder}/admin.token"}), ("Read", {"file_path": f"{project}/link/admin.token"}),
                         ("Grep", {"pattern": "nod_", "path": parent}), ("Glob", {"pattern": "**/admin.token", "path": parent}),
-                        ("Write", {"file_path": f"{folder}/x", "content": "x"}), ("Write", {"file_path": f"{project}/second.txt", "content": "x"}),
+                        ("Write", {"file_path": f"{folder}/x", "content": "x"}),
                         ("WebFetch", {"url": f"http://127.0.0.1:{server.port}/api/policy", "prompt": "x"})):
         status = admin.call(made["threadId"], tool, given)["status"]
         must(status == "awaiting", f"{tool} {given}: {status}")
+    admin.ok("PATCH", f"/api/sessions/{made['id']}", {"permissionMode": "acceptEdits"})
+    for name, wanted in (("plain.txt", "allowed"), ("second.txt", "awaiting")):
+        status = admin.call(made["threadId"], "Write", {"file_path": f"{project}/{name}", "content": "x"})["status"]
+        must(status == wanted, f"edits are accepted, and {name} is {status}")
 
 
 def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
