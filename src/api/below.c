@@ -2,7 +2,8 @@
  *
  * The kernel says which process is at the other end. Those that ask with an agent's token are remembered: a hook or an
  * MCP server stands for the program that started it, a wrapper for itself. Whoever then decides, or changes anything,
- * with a person's token and is a descendant of one of those, or of a command that this server runs, is refused.
+ * with a person's token and is a descendant of one of those, or of a command that a server or its executor runs, is
+ * refused.
  *
  * It is a tripwire and no boundary: a process of the same user that forks twice has other ancestors, and one that talks
  * TCP is not looked at. docs/SECURITY.md says what a boundary is. Runs on the loop. */
@@ -14,7 +15,6 @@
 #include "io/process.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { ANCESTORS_MAX = 64, SHELLS_MAX = 4, PROCESSES_MAX = 256, ALERT_EVERY_MS = 60000 };
 
@@ -70,7 +70,7 @@ static bool is_below(const struct below *below, pid_t pid)
     for (int i = 0; i < ANCESTORS_MAX && at > 1 && process_look(at, &process, &parent); i++, at = parent) {
         if (i == 0)
             first = process;
-        if (is_agent(below, &process) || (parent == getpid() && process_is_called(at, "nod-supervisor")))
+        if (is_agent(below, &process) || process_is_called(at, "nod-supervisor"))
             return true;
     }
     return first.pid && (!process_look(pid, &process, &parent) || process.started != first.started);

@@ -45,6 +45,9 @@ def test_an_answer_from_below_an_agent_is_refused(world):
         agent.stdin.write(json.dumps([sys.executable, "-c", shell]) + "\n")
         agent.stdin.flush()
         must("an agent has started" in json.loads(agent.stdout.readline())[1], "nor does a child of a child")
+        command = subprocess.run(["nod-supervisor", "-c", f"import subprocess; subprocess.run([{NOD!r}, 'approve', {call!r}])"], executable=sys.executable,
+                                 capture_output=True, text=True, env=world.environment)
+        must("an agent has started" in command.stderr, f"nor does a command of an executor, which is no child of the server: {command}")
         must(admin.ok("GET", "/api/approvals/pending")["pendingApprovals"], "nothing was answered")
         must("below an agent tried" in server.log(), "and the log tells of it")
         tripped = [e["data"] for e in admin.events() if e["data"].get("change") == "tripped"]
