@@ -45,7 +45,7 @@ bool frame_read(int fd, struct arena *arena, struct frame *ret_frame)
     if (!read_all(fd, head, sizeof head))
         return false;
     memcpy(&n, head + 1, sizeof n);
-    if (n > FRAME_BYTES_MAX)
+    if (n > (head[0] == FRAME_QUESTION ? LIMIT_PATH_BYTES : FRAME_BYTES_MAX))
         return false;
     char *bytes = arena_bytes(arena, n);
     *ret_frame = (struct frame){head[0], {bytes, n}};

@@ -4,14 +4,14 @@
 
 #include "tools/tool.h"
 
-enum { FRAME_BYTES_MAX = 6 * FILE_BYTES_MAX + (1 << 20), FRAME_DESCRIPTORS_MAX = 5 };
+enum { FRAME_BYTES_MAX = 6 * FILE_BYTES_MAX + (1 << 20), FRAME_DESCRIPTORS_MAX = 5, FRAME_QUESTION = 'h' };
 
 struct frame {
     char letter;
     struct str text;
 };
 
-/* Blocking; false when the other side has gone. */
+/* Blocking; false when the other side has gone, or sends more than a frame of its letter may have. */
 bool frame_send(int fd, char letter, struct str text);
 bool frame_read(int fd, struct arena *arena, struct frame *ret_frame);
 /* One message of the connection itself. It does not block for long: a connection that is full counts as gone. */

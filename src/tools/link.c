@@ -129,29 +129,35 @@ static bool send_request(const struct tool_use *use, const char *what, struct st
 }
 
 /* Waits for the next frame. False: it was cancelled, took too long, or the executor has ended. */
-static bool next_frame(const struct tool_use *use, int fd, int64_t until_us, struct frame *ret_frame)
+static bool next_frame(const struct tool_use *use, int fd, int64_t until_us, struct arena *arena,
+                       struct frame *ret_frame)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     while (!use_cancelled(use) && clock_steady_us() < until_us) {
         int got = poll(&ready, 1, LOOK_MS);
         if (got > 0)
-            return frame_read(fd, use->arena, ret_frame);
+            return frame_read(fd, arena, ret_frame);
         if (got < 0 && errno != EINTR)
             return false;
     }
     return false;
 }
 
-/* Answers the executor's questions until its result. */
+/* Answers the executor's questions until its result. They may be many: none is kept. */
 static struct rc read_result(const struct tool_use *use, int fd, const struct json **ret_result, struct err *err)
 {
-    struct frame frame;
     int64_t until_us = clock_steady_us() + WAIT_MS * 1000ll;
-    while (next_frame(use, fd, until_us, &frame)) {
-        if (frame.letter == 'r' && rc_ok(json_parse(use->arena, frame.text, ret_result, NULL)) &&
+    for (;;) {
+        ARENA_SCOPE(arena);
+        struct frame frame;
+        if (!next_frame(use, fd, until_us, &arena, &frame))
+            break;
+        if (frame.letter == 'r' &&
+            rc_ok(json_parse(use->arena, arena_str(use->arena, frame.text), ret_result, NULL)) &&
             (*ret_result)->type == JSON_OBJECT)
             return RC_OK;
-        if (frame.letter != 'h' || !use->hides || !frame_send(fd, use->hides(use, frame.text) ? 'y' : 'n', STR_NONE))
+        if (frame.letter != FRAME_QUESTION || !use->hides ||
+            !frame_send(fd, use->hides(use, frame.text) ? 'y' : 'n', STR_NONE))
             break;
     }
     return err_set(err, ERR_UNAVAILABLE, "the executor of %s gave no answer; whether something was done is not known",

@@ -14,7 +14,7 @@ static bool hides(const struct tool_use *use, struct str path)
 {
     const int *fd = use->asker;
     struct frame frame;
-    return !frame_send(*fd, 'h', path) || !frame_read(*fd, use->arena, &frame) || frame.letter != 'n';
+    return !frame_send(*fd, FRAME_QUESTION, path) || !frame_read(*fd, use->arena, &frame) || frame.letter != 'n';
 }
 
 /* ---- the request ---- */

@@ -163,7 +163,14 @@ while True:
     with socket.socket(fileno=fds[0]) as channel:
         size = struct.unpack("=I", channel.recv(5, socket.MSG_WAITALL)[1:])[0]
         request = json.loads(channel.recv(size, socket.MSG_WAITALL))
-        channel.sendall(ANSWERS[request["input"]["file_path"]])
+        if request["name"] != "Grep":
+            channel.sendall(ANSWERS[request["input"]["file_path"]])
+            continue
+        try:
+            channel.sendall(b"h" + struct.pack("=I", 1 << 20) + b"/" * (1 << 20))
+            channel.sendall(frame({"text": f"answered {channel.recv(1)}", "isError": False}))
+        except OSError:
+            pass  # it does not want to hear the rest
 """
 
 
@@ -171,7 +178,7 @@ while True:
 def test_a_process_that_takes_its_place_breaks_nothing(machine):
     """Of the same user as the real one, so the server cannot tell; what it says is read as that of a stranger."""
     lies = ("close", "length", "text", "list", "letter", "half", "large", "preview", "twice")
-    model, client = begin(machine, [{"tools": [use(i, "Read", file_path=lie) for i, lie in enumerate(lies)]}, {"text": "done"}])
+    model, client = begin(machine, [{"tools": [use(i, "Read", file_path=lie) for i, lie in enumerate(lies)] + [use(90, "Grep", pattern="x")]}, {"text": "done"}])
     stage, entry = machine.world, pwd.getpwnam(machine.dev)
     executor = processes(machine, "executor")[-1]
     held(machine, executor)
@@ -183,6 +190,7 @@ def test_a_process_that_takes_its_place_breaks_nothing(machine):
         run = stage.begin(client)
         answer_all(run)
         results = [result["content"] for result in results_in(model.requests[-1])]
+        must("gave no answer" in results.pop(), "a question about more than a path is not even read")
         must(len(results) == len(lies) and all("the executor" in one or one == "" for one in results), f"{results}")
         must(client.get("/readyz").status == 200, "the server goes on")
         must(client.events(), "and its events can be read")
