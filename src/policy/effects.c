@@ -412,21 +412,35 @@ static void take_split(struct effects *e, size_t to)
     }
 }
 
+/* `xargs -a FILE`, `xargs -dX`: the names are not those that the pipe has. */
+static bool takes_other_names(const struct effects *e, size_t i)
+{
+    struct str text = e->s->words[i].text, value = i + 1 < e->s->count ? e->s->words[i + 1].text : STR_NONE;
+    if (str_is(text, "-d"))
+        return !str_is(value, "\\n") && !str_is(value, "\n");
+    if (is_long_option(text))
+        return str_starts(text, STR("--a")) || str_starts(text, STR("--d"));
+    return is_option(text) && (str_find(text, 'a') < text.n || str_find(text, 'd') < text.n);
+}
+
 /* xargs puts what it reads behind the words of its command; with -I anywhere, also in the place of the program. */
 static void run_with_input(struct effects *e, size_t at)
 {
     static const struct word from_input = {
         .raw = {"…", 3}, .text = {"\x01", 1}, .shape = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
-    bool anywhere = false;
+    bool anywhere = false, other = false;
     for (size_t i = 1; i < at; i++) {
         struct str text = e->s->words[i].text;
         bool cluster = is_option(text) && !is_long_option(text);
+        other = other || takes_other_names(e, i);
         anywhere = anywhere || str_starts(text, STR("--r")) ||
                    (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n));
     }
     act_runs(e->s, at, anywhere ? NULL : &from_input);
     if (anywhere)
         act_add(e->s, ACT_OTHER, ALL_WORDS, "it puts what it reads into the command");
+    if (other)
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "it takes names from a file, or cuts them in two");
 }
 
 /* Whether the words stay the same when a shell parses them a second time. */

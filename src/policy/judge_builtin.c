@@ -284,35 +284,64 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
     return true;
 }
 
-/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`. */
+/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`, `git ls-files '*.o'`. */
 static bool lists_an_ending(const struct node *node)
 {
+    static const char *const before[] = {"-name", "-iname", "-g", "--glob"};
+    static const char *const others[] = {"-o", "-or", "!", "-not", ",", "-x", "-X", "--exclude"};
     while (node && node->kind != NODE_SIMPLE)
         node = node->first && !node->first->next ? node->first : NULL;
-    for (size_t i = 1; node && i < node->word_count; i++) {
+    bool found = false, git = node && node->word_count && word_is(&node->words[0], "git");
+    for (size_t i = git ? 2 : 1; node && i < node->word_count; i++) {
         struct str text = node->words[i].text;
-        if (word_literal(&node->words[i]) && str_starts(text, STR("*.")) && str_find(text, '/') == text.n && text.n > 2)
-            return true;
+        bool operand = NAME_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
+        bool ending = word_literal(&node->words[i]) && str_starts(text, STR("*.")) &&
+                      str_find(text, '/') == text.n && text.n > 2;
+        if ((operand && !ending) || NAME_IN(text, others) || str_starts(text, STR("--exclude=")))
+            return false;
+        found = found || (operand && ending);
     }
-    return false;
+    return found;
+}
+
+/* Whether the command only leaves out or sorts lines of what it reads from the pipe. */
+static bool filters_lines(const struct node *node)
+{
+    static const char *const sorters[] = {"sort", "uniq", "tac"}, *const cutters[] = {"head", "tail", "shuf"};
+    if (node->kind != NODE_SIMPLE || node->assign_count || !node->word_count || node->redirs)
+        return false;
+    bool greps = word_is(&node->words[0], "grep") || word_is(&node->words[0], "egrep");
+    bool cuts = NAME_IN(node->words[0].text, cutters), patterns = false;
+    for (size_t i = 1; i < node->word_count; i++) {
+        struct str text = node->words[i].text;
+        const char *letters = greps ? "vEFiwxz" : cuts ? "n0123456789z" : "urnVfz";
+        bool option = text.n > 1 && text.p[0] == '-', number = cuts && word_is(&node->words[i - 1], "-n");
+        bool pattern = greps && !option && !patterns;
+        for (size_t k = number && str_starts(text, STR("+")) ? 1 : option; (option || number) && k < text.n; k++)
+            if (!strchr(number ? "0123456789" : letters, text.p[k]))
+                return false;
+        if (!word_literal(&node->words[i]) || !(option || number || pattern))
+            return false;
+        patterns = patterns || pattern;
+    }
+    return greps || cuts || NAME_IN(node->words[0].text, sorters);
 }
 
 /* Whether what comes by the pipe are names of files of the project, of which others only chose or sorted some. */
 static const struct node *lister_of_pipe(const struct judging *j)
 {
-    static const char *const filters[] = {"grep", "egrep", "sort", "uniq", "head", "tail", "shuf", "tac"};
     const struct node *at = j->pipe;
     if (!at || !j->piped || !lists_names(at))
         return NULL;
     while (at != j->piped) {
         at = at->next;
-        if (!at || at->kind != NODE_SIMPLE || !at->word_count || !NAME_IN(at->words[0].text, filters))
+        if (!at || !filters_lines(at))
             return NULL;
     }
     return j->pipe;
 }
 
-/* `echo a b | xargs rm`: the names are on the line. */
+/* `echo a b | xargs rm`: the names are on the line, and xargs finds no quotes in them. */
 static bool echoes_inside(struct judging *j, const struct folder *folder, bool writes)
 {
     const struct node *node = j->piped;
@@ -322,7 +351,10 @@ static bool echoes_inside(struct judging *j, const struct folder *folder, bool w
         struct str targets[TARGETS_MAX];
         size_t count = targets_of(j->arena, &node->words[i], folder->known ? folder->path : STR_NONE,
                                   j->places.home.named, targets);
-        if (!word_literal(&node->words[i]) || str_find(node->words[i].text, ' ') < node->words[i].text.n)
+        for (size_t k = 0; k < node->words[i].text.n; k++)
+            if (strchr(" \t\n\"'\\", node->words[i].text.p[k]))
+                return false;
+        if (!word_literal(&node->words[i]))
             return false;
         for (size_t k = 0; k < count; k++)
             if (judge_target_outside(j, targets[k]) ||
