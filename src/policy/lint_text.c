@@ -95,14 +95,33 @@ static bool lint_tool(struct linting *l)
 
 /* ---- commands ---- */
 
-static bool is_operator(struct str word)
+/* How long the operator at `at` of a word is. In the middle of a word it may be quoted on the line (`grep 'a|b'`), so it
+   counts at the word's end and beside a star: `x;`, `/;*`, `*|sh`. */
+static size_t operator_length(struct str word, size_t at)
 {
-    static const char *const operators[] = {"&&", "||", ";",  "|",   "&",  "|&",   ">",
-                                            ">>", "<",  "<<", "<<<", "2>", "2>&1", "&>"};
+    char c = word.p[at], before = at ? word.p[at - 1] : '*';
+    size_t n = at + 1 < word.n && word.p[at + 1] == c ? 2 : 1;
+    char after = at + n < word.n ? word.p[at + n] : '*';
+    bool joins = c == ';' || c == '|' || (c == '&' && n == 2);
+    return joins && before != '\\' && (before == '*' || after == '*') ? n : 0;
+}
+
+/* Where an operator stands in a word, and how long it is: 0 when there is none. */
+static size_t find_operator(struct str word, size_t *ret_at)
+{
+    static const char *const operators[] = {"&", "|&", ">", ">>", "<", "<<", "<<<", "2>", "2>&1", "&>"};
+    *ret_at = 0;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (str_is(word, operators[i]))
-            return true;
-    return word.n > 1 && word.p[word.n - 1] == ';';
+            return word.n;
+    for (size_t i = 0; i < word.n && !strchr("'\"", word.p[0]); i++) {
+        size_t n = operator_length(word, i);
+        if (n) {
+            *ret_at = i;
+            return n;
+        }
+    }
+    return 0;
 }
 
 static struct str joined_words(struct linting *l, size_t from, size_t to)
@@ -119,15 +138,18 @@ static bool lint_operators(struct linting *l)
     const struct rule *rule = &l->rule;
     for (size_t i = 0; i < rule->word_count; i++) {
         struct str word = rule->words[i];
-        if (!is_operator(word))
+        size_t at, n = find_operator(word, &at);
+        if (n == 0)
             continue;
-        bool ends = word.n > 1 && !strchr("&|<>2", word.p[0]);
-        struct str first = arena_printf(l->arena, "%.*s%s%.*s", STR_ARG(joined_words(l, 0, i)), ends && i ? " " : "",
-                                        (int)(ends ? word.n - 1 : 0), word.p);
-        struct str rest = joined_words(l, i + 1, rule->word_count);
-        struct str instead = rule_with(l, first);
+        struct str first = arena_printf(l->arena, "%.*s%s%.*s", STR_ARG(joined_words(l, 0, i)), at && i ? " " : "",
+                                        (int)at, word.p);
+        struct str inside = str_sub(word, at + n, word.n), behind = joined_words(l, i + 1, rule->word_count);
+        struct str rest = str_is(inside, "*") ? behind
+                                              : arena_printf(l->arena, "%.*s%s%.*s", STR_ARG(inside),
+                                                             inside.n && behind.n ? " " : "", STR_ARG(behind));
+        struct str instead = str_is(first, "*") ? STR_NONE : rule_with(l, first);
         bool file = str_find(word, '>') < word.n || str_find(word, '<') < word.n;
-        if (!str_empty(rest) && !str_is(word, "2>&1") && !str_is(word, "&"))
+        if (!str_empty(rest) && !str_empty(instead) && !str_is(word, "2>&1") && !str_is(word, "&"))
             instead = arena_printf(l->arena, "%.*s and %s(%.*s%s)", STR_ARG(instead),
                                    file ? str_find(word, '>') < word.n ? "Edit" : "Read" : "Bash", STR_ARG(rest),
                                    rule->kind == RULE_PREFIX && !file ? ":*" : "");
