@@ -95,8 +95,8 @@ static bool lint_tool(struct linting *l)
 
 /* ---- commands ---- */
 
-/* How long the operator at `at` of a word is. In the middle of a word it may be quoted on the line (`grep 'a|b'`), so it
-   counts at the word's end and beside a star: `x;`, `/;*`, `*|sh`. */
+/* How long the operator at `at` of a word is. In the middle of a word it may be quoted on the line (`grep 'a|b'`):
+   it counts at the word's end and beside a star: `x;`, `/;*`, `*|sh`. */
 static size_t operator_length(struct str word, size_t at)
 {
     char c = word.p[at], before = at ? word.p[at - 1] : '*';
