@@ -55,6 +55,7 @@ struct study {
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */
     unsigned risk;                 /* risk classes of the table's row and of the options used */
     bool only_reads;               /* an option says that the command only reads (--dry-run) */
+    bool local;                    /* files of the project choose what runs, whatever its options say */
     bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
     bool touches_all;              /* it changes files that its words do not name */
     struct act *acts;

@@ -97,6 +97,7 @@ static bool descend_to(struct effects *e, const struct table_row *row)
     if (!acts && !asks && !row->risk)
         e->s->study->risk &= ~(unsigned)e->row->risk;
     e->s->study->risk |= row->risk;
+    e->s->study->local |= (row->styles & STYLE_LOCAL) != 0;
     e->row = row;
     return true;
 }
@@ -191,9 +192,19 @@ static void study_behind(struct effects *e, size_t i)
     e->s->study->table = own;
 }
 
+/* The folder it is called in comes first where modules are looked for: `./json.py` runs in place of Python's own. */
+static bool finds_modules_here(const struct studying *s, size_t word)
+{
+    for (size_t i = 0; i < word; i++)
+        if (word_is(&s->words[i], "-I") || word_is(&s->words[i], "-P"))
+            return false;
+    return true;
+}
+
 void effect_module(struct effects *e, size_t word, struct str value)
 {
     struct str program = table_str(e->row->name);
+    e->s->study->local |= finds_modules_here(e->s, word);
     e->coded = e->handed = true;
     e->rest = e->s->count;
     if (word_literal(&e->s->words[word])) {
@@ -601,6 +612,7 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
     e.bad_word = row->styles & STYLE_BAD ? ALL_WORDS : 0;
     s->study->table = row;
     s->study->risk |= row->risk;
+    s->study->local |= (row->styles & STYLE_LOCAL) != 0;
     if (asks_version(&e, from)) {
         s->study->only_reads = true;
         return;

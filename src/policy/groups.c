@@ -62,7 +62,7 @@ static bool next_member(struct str *list, struct str words[MEMBER_WORDS_MAX], st
 
 static bool only_reads(const struct group *group, const struct study *study)
 {
-    if (!study->table || !((study->table->styles & STYLE_READS) || study->only_reads))
+    if (!study->table || study->local || !((study->table->styles & STYLE_READS) || study->only_reads))
         return false;
     struct str rest, program = str_cut(table_str(study->table->name), ' ', &rest);
     return !group->program || str_is(program, group->program);

@@ -444,6 +444,8 @@ static bool is_reader(const struct study *study)
 {
     struct str name = table_str(study->table->name);
     bool reads = (study->table->styles & (STYLE_READS | STYLE_SHOWS)) || study->only_reads;
+    if (study->local)
+        return false;
     return reads || str_is(name, "set") || str_is(name, "read") || str_is(name, "tee") || transparent(name);
 }
 

@@ -12,8 +12,7 @@
  *   OPERAND = ROLE [ ":" ARG ] [ "*" | "+" ]     in order; behind a repeated one the others count from the end
  *   MARK    = ROLE [ ":" ARG ]
  *   OPTION  = "-x" | "--long" | "-long" | "+" | "@"
- *             with "=" it takes a value, with "?" it may (attached only); without either facts.tab decides,
- *             and an option that facts.tab does not know takes none
+ *             with "=" it takes a value, with "?" it may (attached only); without either facts.tab decides (else none)
  *   STYLE   = a word of TABLE_STYLES | WORD ":" ARG | WORD "=" VALUE { "," VALUE }
  *
  * Options that facts.tab knows and no mark names are harmless. A row that says neither `reads` nor anything
@@ -90,7 +89,8 @@
     X(SHOWS, "shows")         /* prints possible secrets (the environment): needs a rule */                  \
     X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
     X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */        \
-    X(CODERS, "coders")       /* `x:y` is y read or written by x: only those that `path=` names are known */
+    X(CODERS, "coders")       /* `x:y` is y read or written by x: only those that `path=` names are known */ \
+    X(LOCAL, "local")         /* the project's files choose the program: --version, too, may run their code */
 
 #define TABLE_RISKS(X)                                                                                    \
     X(DELETES, "deletes") X(OVERWRITES, "overwrites") X(NETWORK, "network") X(SENDS, "sends")             \
