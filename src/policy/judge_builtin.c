@@ -111,42 +111,80 @@ bool judge_assignments_harmless(struct judging *j, const struct node *node, cons
 
 /* ---- paths that only bash knows ---- */
 
-/* `-rln`: the letter l or L among letters of grep and rg that take no value. */
-static bool lists_matches(struct str text)
+/* Commands that list files, and the options with which they print nothing but names. */
+struct lister {
+    const char *program, *second;
+    const char *letters, *telling; /* options of one letter without a value; one of `telling` is needed */
+    const char *words[9];          /* other options; `x=` is the beginning of one */
+    const char *values[7];         /* those whose value is the next word */
+};
+static const struct lister listers[] = {
+    {"ls", NULL, "aA1trSdRcuvUX", NULL, {0}, {0}},
+    {"pwd", NULL, "", NULL, {0}, {0}},
+    {"nproc", NULL, "", NULL, {0}, {0}},
+    {"fd", NULL, "HIa", NULL, {"--hidden", "--no-ignore"}, {"-e", "-t", "-g", "-d", "-E", "--type", "--extension"}},
+    {"git", "ls-files", "zocmdk", NULL,
+     {"--others", "--cached", "--modified", "--deleted", "--exclude-standard"}, {"-x"}},
+    {"git", "diff", "zr", "", {"--cached", "--staged", "--diff-filter=", "--relative"}, {0}},
+    {"grep", NULL, "lLrRniwEFPhHsIvzax", "lL", {"--include=", "--exclude=", "--exclude-dir="}, {"-e", "-m"}},
+    {"rg", NULL, "liwnFPsvxuSaH", "l", {"--hidden", "--no-ignore", "--glob=", "--type="},
+     {"-e", "-g", "-t", "-T", "-m", "--glob", "--type"}},
+};
+
+static bool lister_has(const struct lister *lister, struct str text, bool *tells)
 {
-    bool found = false;
-    for (size_t i = 1; i < text.n; i++) {
-        if (!strchr("lLrRniwEFPhHsIvzax", text.p[i]))
-            return false;
-        found = found || text.p[i] == 'l' || text.p[i] == 'L';
+    static const char *const quiet[] = {"--files-with-matches", "--files", "--name-only"};
+    bool known = lister->telling && NAME_IN(text, quiet);
+    *tells = *tells || known;
+    for (size_t i = 0; i < sizeof lister->words / sizeof *lister->words && lister->words[i]; i++) {
+        struct str word = str_of(lister->words[i]);
+        known = known || (word.p[word.n - 1] == '=' ? str_starts(text, word) : str_eq(text, word));
     }
-    return found && text.p[0] == '-';
+    if (known || str_starts(text, STR("--")))
+        return known;
+    for (size_t i = 1; i < text.n; i++) {
+        if (!strchr(lister->letters, text.p[i]))
+            return false;
+        *tells = *tells || (lister->telling && strchr(lister->telling, text.p[i]));
+    }
+    return true;
+}
+
+static bool lister_prints_names(const struct lister *lister, const struct node *node)
+{
+    bool tells = !lister->telling;
+    for (size_t i = lister->second ? 2 : 1; i < node->word_count; i++) {
+        struct str text = node->words[i].text;
+        bool valued = false;
+        for (size_t k = 0; k < sizeof lister->values / sizeof *lister->values && lister->values[k]; k++)
+            valued = valued || str_is(text, lister->values[k]);
+        if ((node->words[i].flags & WORD_CHOSEN) || str_is(text, "--"))
+            return tells && !(node->words[i].flags & WORD_CHOSEN);
+        i += valued;
+        if (!valued && text.n > 1 && text.p[0] == '-' && !lister_has(lister, text, &tells))
+            return false;
+    }
+    return tells;
 }
 
 /* Whether the command prints only names of files of the project. */
 static bool lists_names(const struct node *node)
 {
-    static const char *const quiet[] = {"--files-with-matches", "--files", "--name-only", "--diff-filter=ACM"};
+    static const char *const prints[] = {"-printf", "-fprint", "-fls", "-ls", "-exec", "-ok"};
     const struct node *at = node;
     while (at && at->kind != NODE_SIMPLE)
         at = at->first && !at->first->next ? at->first : NULL;
     if (!at || at->word_count == 0 || at->assign_count)
         return false;
-    struct str name = at->words[0].text;
-    bool second = at->word_count > 1, tells = false;
-    for (size_t i = 1; i < at->word_count; i++) {
-        tells = tells || NAME_IN(at->words[i].text, quiet) || lists_matches(at->words[i].text);
-        if (str_starts(at->words[i].text, STR("-printf")) || str_starts(at->words[i].text, STR("--format")) ||
-            str_starts(at->words[i].text, STR("--pretty")) || str_starts(at->words[i].text, STR("-exec")) ||
-            str_starts(at->words[i].text, STR("--replace")) || str_starts(at->words[i].text, STR("--prefix")))
-            return false;
-    }
-    if (str_is(name, "find") || str_is(name, "fd") || str_is(name, "ls") || str_is(name, "pwd") ||
-        str_is(name, "nproc"))
-        return true;
-    if (str_is(name, "git") && second)
-        return word_is(&at->words[1], "ls-files") || (word_is(&at->words[1], "diff") && tells);
-    return (str_is(name, "rg") || str_is(name, "grep")) && tells;
+    for (size_t i = 0; i < sizeof listers / sizeof *listers; i++)
+        if (word_is(at->words, listers[i].program) &&
+            (!listers[i].second || (at->word_count > 1 && word_is(&at->words[1], listers[i].second))))
+            return lister_prints_names(&listers[i], at);
+    for (size_t i = 1; i < at->word_count; i++)
+        for (size_t k = 0; k < sizeof prints / sizeof *prints; k++)
+            if (str_starts(at->words[i].text, str_of(prints[k])) || (at->words[i].flags & WORD_CHOSEN))
+                return false;
+    return word_is(at->words, "find");
 }
 
 /* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
