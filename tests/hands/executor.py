@@ -11,6 +11,8 @@ from stage import OVER, results_in, use
 from two_users import on_a_machine
 from world import Client, eventually, must
 
+CONNECTED = "an executor has connected"
+
 
 def processes(machine, command):
     """Those that the setup has started under this name, the last one last."""
@@ -43,6 +45,7 @@ def begin(machine, script, *settings):
     made = machine.setup("--yes")
     must(made.returncode == 0, f"{made}")
     stop(processes(machine, "serve")[-1])
+    stage.connected_before = log_of(machine).count(CONNECTED)
     key = machine.file("key")
     with open(key, "w", encoding="ascii") as file:
         file.write("sk-secret-key-7\n")
@@ -63,8 +66,8 @@ def log_of(machine):
 
 
 def connected(machine, times):
-    """The server's log begins anew in the file with each start: its last part counts."""
-    eventually(lambda: log_of(machine).rpartition("is listening on")[2].count("an executor has connected") >= times, "the executor connects")
+    """Waits until an executor has connected so often since begin() stopped the first server."""
+    eventually(lambda: log_of(machine).count(CONNECTED) - machine.world.connected_before >= times, "the executor connects")
 
 
 def answer_all(run):
