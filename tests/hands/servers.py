@@ -164,10 +164,15 @@ def test_no_is_no(stage):
     must(stage.begin(client).over()["status"] == "completed", "it did not end")
     offer(folder, tool("echo", "is another"), tool("new"))
     os.kill(pids_of(folder)[0], signal.SIGKILL)
-    run = stage.begin(client)
-    asked = run.pending()[0]
+
+    def asks():
+        """A run; one that begins before Nod has seen the end of the program works with the old definition."""
+        run = stage.begin(client)
+        must(run.over()["status"] == "completed", "a question about a definition holds up the run")
+        waiting = client.pending(f"/sessions/{run.session}")
+        return (run, waiting[0]) if waiting else None
+    run, asked = eventually(asks, "a question about the definition")
     must(asked["toolCall"]["name"] == "McpDefinition", asked)
-    must(run.over()["status"] == "completed", "a question about a definition holds up the run")
     client.decided(run.session, asked["toolCallId"], "deny", digest=asked["digest"])
     stage.begin(client, prompt="more", sessionId=run.session).over()
     must(not run.client.pending(f"/sessions/{run.session}"), "it was asked again in the same session")
