@@ -1,6 +1,7 @@
 #include "policy/effects.h"
 
 #include "base/err.h"
+#include "policy/target.h"
 
 /* ---- rows ---- */
 
@@ -220,6 +221,19 @@ void effect_module(struct effects *e, size_t word, struct str value)
     act_add(e->s, ACT_OTHER, word_literal(&e->s->words[word]) ? word : ALL_WORDS, "it runs a module that is not known");
 }
 
+/* `x=--from-file=/etc/passwd; diff $x a`: with the values that the line gives, it is an option that names a file. */
+static bool names_file_as_option(const struct word *word)
+{
+    struct str shape = word->shape;
+    bool dash = false, path = false;
+    for (size_t i = 0; i < shape.n; i++) {
+        bool first = i == 0 || shape.p[i - 1] == SHAPE_LEFT || shape.p[i - 1] == SHAPE_COMMA;
+        dash = dash || (first && shape.p[i] == '-');
+        path = path || strchr("/.=~", shape.p[i]);
+    }
+    return dash && path && effect_may_be_option(word);
+}
+
 static bool may_become_option(const struct effects *e, const struct word *word)
 {
     if (!effect_may_be_option(word))
@@ -262,7 +276,8 @@ static void read_words(struct effects *e, size_t from)
     for (size_t i = from; i < e->s->count; i++) {
         const struct word *word = &e->s->words[i];
         struct str text = word->text;
-        if (!e->ended && may_become_option(e, word) && effect_sharp(e))
+        bool option = (may_become_option(e, word) && effect_sharp(e)) || names_file_as_option(word);
+        if (!e->ended && option)
             act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
         else if (!e->ended && effect_dash_behind_hole(word))
             read_behind_hole(e, i);
