@@ -1,5 +1,5 @@
 // The list: groups, kinds, search, and nothing that moves under the pointer.
-import { count, face, same } from "./check.mjs";
+import { count, face, poll, same } from "./check.mjs";
 import { person } from "./rig.mjs";
 
 export default {
@@ -33,6 +33,31 @@ export default {
     await page.locator(".list-head p", { hasText: "1 waiting of 4" }).waitFor();
     await page.locator("#search").fill("second");
     await page.locator(".list-head p", { hasText: "2 waiting of 4" }).waitFor();
+  },
+  async "risk: in the row and at the part, by the server's word; bulk leaves it out"(server) {
+    const s = await server.session();
+    const risky = [["terraform destroy -auto-approve", "Infrastructure"], ["kubectl delete ns prod", "Infrastructure"], ["docker system prune -af --volumes", "Deletes"],
+      ["psql -c 'DROP TABLE x'", "Database"], ["git restore .", "Deletes"]], plain = 'git commit -m "use rm less, sudo never"';
+    for (const [i, [command]] of risky.entries()) await server.bash(s, command, `r${i}`);
+    await server.bash(s, plain, "plain");
+    const page = await person(server);
+    await count(page, risky.length + 1);
+    for (const [command, label] of risky) {
+      await page.locator(".item", { hasText: command }).locator(".risk", { hasText: label }).waitFor();
+      await face(page, command).click();
+      await page.locator(".request", { hasText: command }).locator(".risk-tag", { hasText: label }).waitFor();
+    }
+    same(await page.locator(".item", { hasText: "use rm less" }).locator(".risk").count(), 0, "risks in the row of a commit");
+    await face(page, "use rm less").click();
+    await page.locator(".request", { hasText: "use rm less" }).waitFor();
+    same(await page.locator(".request .risk-tag").count(), 0, "risks of a commit");
+    await page.keyboard.press("Shift+X");
+    await page.locator(".banner", { hasText: `${risky.length} requests are risky` }).waitFor();
+    await page.locator(".the-end").evaluate((end) => end.scrollIntoView());
+    await page.locator(".answers.armed").waitFor();
+    await page.locator(".answers .primary", { hasText: "Allow 1 once" }).click();
+    await poll(() => server.status("plain", s), (call) => call.status === "allowed");
+    for (const i of risky.keys()) same((await server.status(`r${i}`, s)).status, "awaiting", risky[i][0]);
   },
   async "nothing moves in the list while the pointer is over it"(server) {
     const one = await server.session({ title: "first" }), two = await server.session({ title: "second" });

@@ -105,6 +105,26 @@ const tests = {
     await until(async () => (await server.status("c1", s)).status === "allowed" && (await server.status("c3", s)).status === "allowed", "both answers");
     must((await server.status("c4", s)).status === "awaiting" && (await server.status("c2", s)).status === "awaiting", "another call was answered");
   },
+  async "the risk of a call stands in its row and in its own view"(server) {
+    const s = await server.session();
+    open(server, 120, 40);
+    await shows("Nothing waits");
+    for (const [command, label] of [["terraform destroy -auto-approve", "Infrastructure"], ["kubectl delete ns prod", "Infrastructure"],
+      ["docker system prune -af --volumes", "Deletes"], ["psql -c 'DROP TABLE x'", "Database"], ["git restore .", "Deletes"],
+      ['git commit -m "use rm less, sudo never"', ""]]) {
+      const id = `risk-${++server.made}`;
+      await server.bash(s, command, id);
+      await shows(command);
+      await armed();
+      // Nothing else waits: the row names the agent, every other line belongs to the call's own view.
+      const marked = () => screen().split("\n").filter((line) => /Infrastructure|Deletes|Database|Root access|Not understood/.test(line));
+      const view = () => marked().filter((line) => line.includes(label) && !line.includes("claude-code"));
+      if (label) await until(() => view().length === 1 && marked().length === 2, `${command}: its risk`);
+      else must(marked().length === 0, `${command} has a risk`);
+      await server.decide(s, id, "deny");
+      await shows("Nothing waits");
+    }
+  },
   async "more than a thousand: the first are there, the others follow"(server) {
     const s = await server.session();
     for (let i = 0; i < 1020; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `make ${i + k}`, `c${i + k}`)));
