@@ -143,7 +143,8 @@ export function show(key: string | null): void {
   const item = key !== null ? state.items.get(key) : undefined;
   if (item) { item.fresh = false; item.changed = false; }
   const hash = key === null ? "#/" : `#/request/${key.split("\n").map(encodeURIComponent).join("/")}`;
-  if (location.hash !== hash) history.replaceState(null, "", hash);
+  // From another screen it is a step, which Back undoes; within the inbox it is none. Neither makes a hashchange.
+  if (location.hash !== hash) history[/^(#\/?|#\/request\/.*)?$/.test(location.hash) ? "replaceState" : "pushState"](null, "", hash);
   state.route = hash;
   changed();
 }

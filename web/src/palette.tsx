@@ -35,7 +35,7 @@ export function Palette({ setPanel }: { setPanel: (panel: Panel) => void }) {
   const all = useMemo((): Entry[] => [
     ...ACTIONS.filter((one) => one.can()).map((one): Entry => ({ group: "This request", words: one.words, keys: one.key, run: () => act(one.key, setPanel) })),
     ...PLACES.map(([name, hash, keys]): Entry => ({ group: "Go to", words: name, keys, run: () => { location.hash = hash; } })),
-    ...shownOrder().slice(0, 200).map((item): Entry => ({ group: "Waiting", words: headline(item.p).slice(0, 160), about: item.p.agent, run: () => { location.hash = "#/"; show(item.key); } })),
+    ...shownOrder().slice(0, 200).map((item): Entry => ({ group: "Waiting", words: headline(item.p).slice(0, 160), about: item.p.agent, run: () => show(item.key) })),
     ...sessions.map((session): Entry => ({ group: "Sessions", words: session.title || session.id, about: shortPath(session.cwd), run: () => { location.hash = `#/session/${encodeURIComponent(session.id)}`; } })),
     ...rules.map((rule): Entry => ({ group: "Rules", words: rule, run: () => { location.hash = "#/rules"; } })),
     ...SETTINGS.map(([name, prefs]): Entry => ({ group: "Settings", words: name, run: () => setPrefs(prefs) })),

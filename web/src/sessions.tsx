@@ -174,7 +174,7 @@ function Call({ entry, session }: { entry: CallOf; session: Session | undefined 
       : <>{good ? "passed" : "refused"}: <Shown text={String(verdict.rule || verdict.why || "")} line /></>}</span>
     <time title={entry.first.at}>{clock(entry.first.at)}</time></>;
   if (waits) return <div class={kind}><div class="bar">{line}
-    <button type="button" class="small" onClick={() => { location.hash = "#/"; show(keyOf(entry.first.sessionId!, entry.id)); }}>Answer</button></div></div>;
+    <button type="button" class="small" onClick={() => show(keyOf(entry.first.sessionId!, entry.id))}>Answer</button></div></div>;
   return (
     <details class={kind}>
       <summary>{line}</summary>
