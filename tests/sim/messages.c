@@ -119,11 +119,7 @@ static void check_post(const struct post *post, int node)
         sim_fail("a message about %.*s is sent without a claim before the answer", STR_ARG(sim_call(post->slot)));
     for (size_t i = 0; i < SENDINGS_MAX; i++) {
         const struct sending_now *other = &sim->messages.sending[i];
-        if (!other->delivery[0] || sim->nodes[other->node].dead || !knows_history(other->node))
-            continue;
-        if (!post->asks && other->asks && other->slot == post->slot && !sim->faults[FAULT_CLOCK])
-            sim_fail("a withdrawal of %.*s is sent while a message is on its way", STR_ARG(sim_call(post->slot)));
-        if (str_is(post->delivery, other->delivery))
+        if (str_is(post->delivery, other->delivery) && !sim->nodes[other->node].dead && knows_history(other->node))
             sim_fail("a message about %.*s is sent by nodes %d and %d at a time", STR_ARG(sim_call(post->slot)),
                      other->node, node);
     }
@@ -135,7 +131,7 @@ static struct sending_now *begin_sending(const struct post *post, int node)
         struct sending_now *sending = &sim->messages.sending[i];
         if (sending->delivery[0])
             continue;
-        *sending = (struct sending_now){.node = node, .slot = post->slot, .asks = post->asks};
+        *sending = (struct sending_now){.node = node};
         (void)snprintf(sending->delivery, sizeof sending->delivery, "%.*s", STR_ARG(post->delivery));
         return sending;
     }

@@ -213,8 +213,7 @@ struct messages {
     size_t count;
     struct sending_now {
         char delivery[40];     /* empty: none */
-        int node, slot;
-        bool asks;
+        int node;
     } sending[SENDINGS_MAX];
 };
 
