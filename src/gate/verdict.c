@@ -122,7 +122,7 @@ static bool not_opened(const struct session *session, const struct tool_facts *f
            !str_is(verdict->source, "session") && !str_is(session->mode, "bypassPermissions");
 }
 
-enum { SWEEP_LEVELS = 3, SWEEP_ENTRIES = 4096 };
+enum { SWEEP_LEVELS = 3, LISTED_LEVELS = 64, SWEEP_ENTRIES = 4096 };
 
 static bool is_secret(struct str path, struct str real)
 {
@@ -163,12 +163,43 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
     verdict->rule_count = 0;
 }
 
+/* The shell cuts `a /etc/b` into two names, xargs reads quotes, too. */
+static bool is_cut_in_two(struct str path, struct str real)
+{
+    (void)real;
+    size_t at = path.n;
+    while (at > 0 && path.p[at - 1] != '/' && !strchr(" \t\n\"'\\", path.p[at - 1]))
+        at--;
+    return at > 0 && path.p[at - 1] != '/';
+}
+
+/* `cat $(git ls-files)`, `find . | xargs cat`: a file whose name has a blank in it is read as other files, anywhere.
+ * Looks below the session's folder as far as a listing goes. */
+static void check_listed(struct arena *arena, const struct session *session, struct verdict *verdict)
+{
+    size_t entries = SWEEP_ENTRIES;
+    if (!verdict->listed || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
+        return;
+    struct str found = links_find(arena, session->cwd, LISTED_LEVELS, &entries, is_cut_in_two);
+    if (str_empty(found))
+        return;
+    verdict->effect = EFFECT_ASK;
+    verdict->source = STR("default");
+    verdict->why = entries == 0
+                       ? STR("it reads the files of a list, too many to look whether a name has blanks in it")
+                       : arena_printf(arena, "it reads the files of a list, and %.*s has blanks or quotes in its name, "
+                                             "which make other names of it", STR_ARG(found));
+    verdict->rule = STR_NONE;
+    verdict->rule_count = 0;
+}
+
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd)
 {
     struct question question = gate_question(gate, arena, session, facts, cwd);
     struct verdict verdict = str_is(facts->name, "Net") ? nets_judge(arena, &question) : policy_judge(arena, &question);
     check_sweep(arena, session, &verdict);
+    check_listed(arena, session, &verdict);
     if (not_opened(session, facts, cwd, &verdict)) {
         verdict.effect = EFFECT_ASK;
         verdict.source = STR("folder");

@@ -655,6 +655,7 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.people = people_of(&j, &verdict);
     verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
     verdict.sweep = verdict.effect == EFFECT_ALLOW ? j.sweep : SWEEP_NONE;
+    verdict.listed = verdict.effect == EFFECT_ALLOW && j.listed;
     return verdict;
 }
 

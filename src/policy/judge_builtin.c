@@ -289,6 +289,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
                 if (!lists_names(inner))
                     return false;
                 j->sweep = sweep > j->sweep ? sweep : j->sweep;
+                j->listed = true;
             }
             continue;
         }
@@ -607,7 +608,7 @@ static enum sweep sweep_of_pattern(const struct judging *j, const struct word *w
     return sweep;
 }
 
-static enum sweep sweep_of(const struct judging *j, const struct argv *argv, const struct study *study,
+static enum sweep sweep_of(struct judging *j, const struct argv *argv, const struct study *study,
                            const struct node *node)
 {
     static const char *const names_only[] = {"find", "gfind", "fd", "du", "tree", "ls", "dir", "vdir", "stat"};
@@ -616,10 +617,11 @@ static enum sweep sweep_of(const struct judging *j, const struct argv *argv, con
     bool below = false, runs = false;
     enum sweep found = SWEEP_NONE;
     for (const struct act *act = study->acts; act; act = act->next) {
-        if (act->kind == ACT_READS && str_is(act->path.raw, "…"))
-            return sweep_of_names(j->pipe);
-        if (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)
-            return sweep_of_names(node->inside);
+        bool by_pipe = act->kind == ACT_READS && str_is(act->path.raw, "…");
+        if (by_pipe || (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)) {
+            j->listed = true;
+            return sweep_of_names(by_pipe ? j->pipe : node->inside);
+        }
         below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));
         runs = runs || act->kind == ACT_RUNS;
         enum sweep one = act->kind == ACT_READS ? sweep_of_pattern(j, &act->path) : SWEEP_NONE;

@@ -2,8 +2,7 @@
  *
  * Pure: no clock, no descriptors; what is made lives in the given arena, a rule set owns its own. The verdict
  * is the strictest that applies: deny before ask before allow, over all layers; then the permission mode;
- * then the defaults; and what is not understood is asked about, never allowed. README.md says more.
- */
+ * then the defaults; and what is not understood is asked about, never allowed. README.md says more. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
@@ -167,6 +166,7 @@ struct verdict {
     bool risky;        /* answered alone */
     unsigned people;   /* how many persons must allow it, as in rule_source */
     enum sweep sweep;  /* for an allow: the widest sweep of a part that passed without a rule */
+    bool listed;       /* for an allow: such a part reads files that a listing names */
     const struct verdict_part *parts; /* the parts of a command, in order */
     size_t part_count;
 };

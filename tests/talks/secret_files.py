@@ -114,3 +114,23 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
         os.symlink(os.path.join(world.environment["HOME"], ".ssh", "id_ed25519"), os.path.join(project, "notes.md"))
         must(judged(line) == "awaiting", f"{line} with a link to a key")
         os.remove(os.path.join(project, "notes.md"))
+
+
+LISTED = ("git ls-files | xargs wc -l", "cat $(git ls-files)", "find . -name '*.py' | xargs grep KEY", "for f in $(git ls-files); do cat $f; done")
+
+
+def test_names_with_blanks_make_a_listing_asked_about(world):
+    """`x /etc/passwd` is one file of a listing, and two names for the shell and for xargs."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    project = os.path.join(world.environment["HOME"], "work")
+    deep = os.path.join(project, "a", "b", "c", "d", "e x")
+    os.makedirs(os.path.dirname(deep))
+    made = admin.session(cwd=project)
+    judged = lambda line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+    for name in (deep, os.path.join(project, "it's"), os.path.join(project, 'a"b')):
+        must([judged(line) for line in LISTED] == ["allowed"] * len(LISTED), "no name is cut in two")
+        open(name, "wb").close()
+        for line in LISTED:
+            must(judged(line) == "awaiting", f"{line} with {name}")
+        must(judged("git ls-files") == "allowed", "the listing alone reads nothing")
+        os.remove(name)
