@@ -323,11 +323,24 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
     return true;
 }
 
-/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`, `git ls-files '*.o'`. */
+/* Whether a part of the path is hidden: `.git`, `a/.b`; `.` and `..` are none. */
+static bool goes_into_hidden(struct str path)
+{
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path);
+        if (part.n > 1 && part.p[0] == '.' && !str_is(part, ".."))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`, `git ls-files '*.o'`.
+ * Not in a hidden folder, whose files are seldom what their ending says: `find .git -name '*.pack'`. */
 static bool lists_an_ending(const struct node *node)
 {
     static const char *const before[] = {"-name", "-iname", "-g", "--glob"};
     static const char *const others[] = {"-o", "-or", "!", "-not", ",", "-x", "-X", "--exclude"};
+    static const char *const of_git[] = {"*.pack", "*.idx", "*.rev", "*.bitmap", "*.graph", "*.keep", "*.lock"};
     while (node && node->kind != NODE_SIMPLE)
         node = node->first && !node->first->next ? node->first : NULL;
     bool found = false, git = node && node->word_count && word_is(&node->words[0], "git");
@@ -336,7 +349,8 @@ static bool lists_an_ending(const struct node *node)
         bool operand = NAME_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
         bool ending = word_literal(&node->words[i]) && str_starts(text, STR("*.")) &&
                       str_find(text, '/') == text.n && text.n > 2;
-        if ((operand && !ending) || NAME_IN(text, others) || str_starts(text, STR("--exclude=")))
+        if ((operand && (!ending || NAME_IN(text, of_git))) || NAME_IN(text, others) ||
+            str_starts(text, STR("--exclude=")) || goes_into_hidden(text))
             return false;
         found = found || (operand && ending);
     }
