@@ -7,7 +7,7 @@
 /* False: a member is one of the names (NULL ends them) in other letters. Readers that do not mind (those of Go) would
  * take "Method" for "method". */
 bool rpc_spelled(const struct json *object, const char *const *names);
-/* The same for the members of a message itself. */
+/* rpc_spelled() of a message, with the names of JSON-RPC: jsonrpc, id, method, params, result, error. */
 bool rpc_is_plain(const struct json *message);
 
 /* A request or, without an id, a notification: open in its params. `id`: a string of ours; NULL: none. */

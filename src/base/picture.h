@@ -12,7 +12,7 @@ struct picture {
 
 /* Whether the bytes begin like a picture. */
 bool picture_read(struct str bytes, struct picture *ret_picture);
-/* The same for base64, alone or in a data: URL, of which `bytes` is the length once decoded. */
+/* Whether base64, alone or in a data: URL, decodes to a picture; `bytes` is the decoded length. */
 bool picture_read_base64(struct str text, struct picture *ret_picture);
 /* Whether such a text stands anywhere in the value. */
 bool picture_inside(const struct json *value);

@@ -35,10 +35,10 @@ struct rc agent_box_start(struct cli *cli, const struct agent_box_wish *wish, ch
                           struct relay_child *ret_child, struct agent_box **ret_box, struct err *err);
 /* Kills all processes in the box. */
 void agent_box_kill(struct agent_box *box);
-/* Waits for the agent's end and stores what the box did in the network; returns the exit status as a shell reports it.
- * */
+/* Waits for the agent's end and stores what the box did in the network; returns the exit status as a shell reports
+ * it. */
 int agent_box_wait(struct agent_box *box, struct relay_child *child);
-/* The same for an agent whose input is closed: it has a few seconds. */
+/* Ends an agent whose input was closed: waits a few seconds, then kills what is left; returns as agent_box_wait(). */
 int agent_box_end(struct agent_box *box, struct relay_child *child);
 
 #endif

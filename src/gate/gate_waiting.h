@@ -37,7 +37,7 @@ void gate_list_pending(const struct gate *gate, struct arena *arena, struct pend
 /* Writes one of the listed calls, not whole; nothing when it was answered meanwhile. */
 void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed);
 
-/* What a request says. Its data is read only if the call does not wait any more: it was read when it was stored. */
+/* A request, from the gate's memory while the call waits; afterwards its stored data is parsed again. */
 struct gate_request {
     struct str tool, callback; /* views of the gate's memory or of the event, or in the arena */
     int64_t deadline_ms;       /* 0: none */

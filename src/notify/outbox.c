@@ -218,7 +218,7 @@ static void follow_request(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* What people are told of without a question. */
+/* A message to a person that asks nothing: a recovery code was used, a tripwire was hit. */
 struct alert {
     struct str about, person, text;
 };
