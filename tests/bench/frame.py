@@ -129,7 +129,7 @@ class Report:
 
 # One token asks for all that is measured, over as many connections as it takes.
 NO_LIMITS = ["--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0", "--waiting-total", "0",
-             "--waiting-bytes-per-token", "0", "--strangers", "20000", "--strangers-per-address", "20000"]
+             "--waiting-bytes-per-token", "0", "--waiting-bytes-total", "0", "--strangers", "20000", "--strangers-per-address", "20000"]
 
 
 class World:

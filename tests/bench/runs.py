@@ -58,7 +58,7 @@ def all_are(pool, server, runs, status):
 
 @section("waiting")
 def waiting(world, report):
-    model = Model([{"text": "I need this.", "tools": [use(1, "Bash", command="true")]}, {"text": "Done."}])
+    model = Model([{"text": "I need this.", "tools": [use(1, "Bash", command="touch made")]}, {"text": "Done."}])
     with serve(world, "waiting", model.url) as server, concurrent.futures.ThreadPoolExecutor(16) as pool:
         pid = server.child.pid
         first = begin(server, 0)  # everything that is loaded once is loaded
