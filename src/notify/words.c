@@ -93,7 +93,8 @@ static size_t user_at(struct str text)
     return 0;
 }
 
-/* What must be replaced at the beginning of the text: `name` bytes stay, `secret` bytes after them go. */
+/* Looks for a secret at the beginning of the text: `ret_name` bytes of its name stay, the `ret_secret` bytes behind it
+ * are masked; 0: there is none. `run_begins`: a run of letters and digits begins here, which may be a random key. */
 static void find_secret(struct str text, bool run_begins, size_t *ret_name, size_t *ret_secret)
 {
     size_t name = 0, secret, more = user_at(text);
