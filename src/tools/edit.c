@@ -76,7 +76,7 @@ static struct rc begin(const struct tool_use *use, struct plan *plan, struct err
 {
     *plan = (struct plan){0};
     TRY(place_within(use->arena, use->root, json_text(use->input, "file_path"), &plan->path, err));
-    TRY(place_read(use, plan->path, &plan->before, err));
+    TRY(place_read(use->arena, use->root, plan->path, &plan->before, err));
     plan->after = plan->before;
     return RC_OK;
 }
@@ -131,7 +131,7 @@ void edits_write(struct json_out *out, const struct tool_use *use, const struct 
 static struct rc carry_out(const struct tool_use *use, const struct plan *plan, struct str *ret_text,
                            struct err *err)
 {
-    TRY(place_write(use, plan, err));
+    TRY(place_write(use->arena, use->root, plan, err));
     *ret_text = arena_printf(use->arena, "Edited %.*s", STR_ARG(json_text(use->input, "file_path")));
     return RC_OK;
 }

@@ -85,10 +85,8 @@ static int64_t search_lines(struct search *search, struct str within, struct str
 static void search_file(struct search *search, const struct tool_use *use, struct str within)
 {
     ARENA_SCOPE(arena);
-    struct tool_use own = *use;
     struct str text;
-    own.arena = &arena;
-    if (rc_bad(place_read(&own, within, &text, NULL)) ||
+    if (rc_bad(place_read(&arena, use->root, within, &text, NULL)) ||
         (text.n && memchr(text.p, '\0', text.n < 8192 ? text.n : 8192)))
         return;
     int64_t hits = search_lines(search, within, text);

@@ -33,7 +33,7 @@ static struct rc read_bytes(const struct tool_use *use, struct str named, struct
     if (use->hides && (use->hides(use, path) || use->hides(use, links_follow(use->arena, path))))
         return err_set(err, ERR_FORBIDDEN, "it is a protected file or a secret, which is not shown");
     TRY(check_root(use, err));
-    TRY(place_read(use, within, &bytes, err));
+    TRY(place_read(use->arena, use->root, within, &bytes, err));
     if (bytes.n > SHOWN_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the file has %zu bytes, more than the %d that are shown", bytes.n,
                        SHOWN_BYTES_MAX);

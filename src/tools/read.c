@@ -23,7 +23,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     TRY(json_want_i64(use->input, "offset", 0, INT64_MAX, &from, err));
     TRY(json_want_i64(use->input, "limit", 1, INT64_MAX, &count, err));
     TRY(place_within(use->arena, use->root, json_text(use->input, "file_path"), &within, err));
-    TRY(place_read(use, within, &text, err));
+    TRY(place_read(use->arena, use->root, within, &text, err));
     if (binary(text))
         return err_set(err, ERR_INVALID, "%.*s is a binary file of %zu bytes", STR_ARG(within), text.n);
     if (text.n == 0) {

@@ -156,8 +156,7 @@ static struct server_set *project_set(struct servers *servers, struct arena *are
 {
     struct str path = arena_printf(arena, "%.*s/.mcp.json", STR_ARG(root)), text, digest;
     struct server_set *set = NULL;
-    const struct tool_use use = {.arena = arena, .root = root};
-    if (rc_bad(place_read(&use, STR(".mcp.json"), &text, NULL)) || text.n > FILE_BYTES)
+    if (rc_bad(place_read(arena, root, STR(".mcp.json"), &text, NULL)) || text.n > FILE_BYTES)
         text = STR_NONE; /* also for a link that leads out of the repository: other files must not get into the log */
     digest = mcp_definition_digest(arena, text);
     lock(servers);

@@ -9,22 +9,15 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "io/place.h"
 #include "tools/tools.h"
 
 #include <sys/stat.h>
 
 enum {
-    FILE_BYTES_MAX = 8 << 20,    /* largest file that is edited or shown */
     RESULT_BYTES_MAX = 30000,    /* longest result given to a model */
     RESULT_FILES_MAX = 200,
     PREVIEW_BYTES_MAX = 900 << 10,
-};
-
-/* A file before and after. */
-struct plan {
-    struct str path;      /* beneath the root */
-    struct str before, after;
-    bool is_new;          /* the file does not exist yet */
 };
 
 struct executor {
@@ -56,18 +49,7 @@ extern const struct executor executor_server;
 
 const struct executor *executor_find(struct str name);
 
-/* ---- place.c: files beneath the root, opened without following links out of it ---- */
-
-/* The path as it is beneath the root ("." is the root itself). An absolute path must lie in it. */
-struct rc place_within(struct arena *arena, struct str root, struct str path, struct str *ret_within,
-                       struct err *err);
-/* A descriptor of the root or of something beneath it. */
-struct rc place_open(struct str root, struct str within, int flags, int *ret_fd, struct err *err);
-/* The whole file. ERR_NOT_FOUND when there is none; folders, devices and larger files are refused. */
-struct rc place_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err);
-/* Replaces or creates the file atomically; keeps the mode of an old one, makes folders. The file is changed only if it
- * still holds `plan->before`. */
-struct rc place_write(const struct tool_use *use, const struct plan *plan, struct err *err);
+/* ---- walk.c ---- */
 
 /* Every file beneath a folder, by folder and name; hidden ones, and those `.gitignore` would hide, too, but
  * never .git itself. `take` returns false to end it. Links are not followed. */
@@ -131,13 +113,5 @@ static inline bool use_cancelled(const struct tool_use *use)
 {
     return use->cancelled && atomic_load_explicit(use->cancelled, memory_order_relaxed);
 }
-
-static inline void close_descriptor(const int *fd)
-{
-    extern int close(int);
-    if (*fd >= 0)
-        (void)close(*fd);
-}
-#define DESCRIPTOR_SCOPE(name) __attribute__((cleanup(close_descriptor))) int name = -1
 
 #endif

@@ -8,21 +8,21 @@
  * in the folder's descriptor, so a folder that is swapped for a link meanwhile is not followed, and a link in
  * place of the file itself is refused.
  */
-#include "tools/tool.h"
+#include "io/place.h"
 
 #include "base/id.h"
+#include "base/limits.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WALK_DEPTH_MAX = 64, WALK_SEEN_MAX = 200000, NEW_FILE_MODE = 0644 };
+enum { NEW_FILE_MODE = 0644 };
 
 /* ---- paths ---- */
 
@@ -181,12 +181,12 @@ static struct rc read_all(int fd, struct arena *arena, struct str within, struct
     return RC_OK;
 }
 
-struct rc place_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err)
+struct rc place_read(struct arena *arena, struct str root, struct str within, struct str *ret_text, struct err *err)
 {
     DESCRIPTOR_SCOPE(fd);
     /* O_NONBLOCK: opening a named pipe must not block. */
-    TRY(place_open(use->root, within, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err));
-    return read_all(fd, use->arena, within, ret_text, err);
+    TRY(place_open(root, within, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err));
+    return read_all(fd, arena, within, ret_text, err);
 }
 
 /* ---- writing ---- */
@@ -198,13 +198,13 @@ static bool make_folder(int at, const char *name)
 }
 
 /* Opens the folder of the file, creating it if needed; `name` gets the last component. */
-static struct rc open_parent(const struct tool_use *use, struct str within, int *ret_fd, char name[NAME_MAX + 1],
+static struct rc open_parent(struct str folder, struct str within, int *ret_fd, char name[NAME_MAX + 1],
                              struct err *err)
 {
     DESCRIPTOR_SCOPE(root);
     char path[LIMIT_PATH_BYTES + 1];
     size_t slash = within.n;
-    TRY(open_root(use->root, &root, err));
+    TRY(open_root(folder, &root, err));
     while (slash > 0 && within.p[slash - 1] != '/')
         slash--;
     if (!str_c(str_sub(within, slash, within.n), name, NAME_MAX + 1) || !str_c(within, path, sizeof path))
@@ -246,7 +246,7 @@ static struct rc fill(int fd, struct str text, struct err *err)
 }
 
 /* The file must still be the one that the plan was made from. */
-static struct rc check_old(const struct tool_use *use, const struct plan *plan, int folder, const char *name,
+static struct rc check_old(struct arena *arena, const struct plan *plan, int folder, const char *name,
                            mode_t *ret_mode, struct err *err)
 {
     DESCRIPTOR_SCOPE(fd);
@@ -261,7 +261,7 @@ static struct rc check_old(const struct tool_use *use, const struct plan *plan, 
         return explain(plan->path, err);
     if (fd < 0 || plan->is_new)
         return err_set(err, ERR_CONFLICT, "%.*s changed meanwhile; nothing was written", STR_ARG(plan->path));
-    TRY(read_all(fd, use->arena, plan->path, &now, err));
+    TRY(read_all(fd, arena, plan->path, &now, err));
     if (!str_eq(now, plan->before))
         return err_set(err, ERR_CONFLICT, "%.*s changed meanwhile; nothing was written", STR_ARG(plan->path));
     if (fstat(fd, &st) == 0)
@@ -269,14 +269,14 @@ static struct rc check_old(const struct tool_use *use, const struct plan *plan, 
     return RC_OK;
 }
 
-struct rc place_write(const struct tool_use *use, const struct plan *plan, struct err *err)
+struct rc place_write(struct arena *arena, struct str root, const struct plan *plan, struct err *err)
 {
     DESCRIPTOR_SCOPE(folder);
     DESCRIPTOR_SCOPE(fd);
     char name[NAME_MAX + 1], beside[ID_BYTES + 8];
     mode_t mode = 0;
-    TRY(open_parent(use, plan->path, &folder, name, err));
-    TRY(check_old(use, plan, folder, name, &mode, err));
+    TRY(open_parent(root, plan->path, &folder, name, err));
+    TRY(check_old(arena, plan, folder, name, &mode, err));
     (void)snprintf(beside, sizeof beside, ".%s", id_new("nod").text);
     fd = openat(folder, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
@@ -289,82 +289,4 @@ struct rc place_write(const struct tool_use *use, const struct plan *plan, struc
     if (rc_bad(rc))
         (void)unlinkat(folder, beside, 0);
     return rc;
-}
-
-/* ---- walking ---- */
-
-
-struct names {
-    char **items;
-    size_t count, room;
-};
-
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-static struct names read_names(struct arena *arena, DIR *folder)
-{
-    struct names names = {0};
-    struct dirent *entry;
-    while ((entry = readdir(folder))) {
-        struct str name = str_of(entry->d_name);
-        if (str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
-            continue;
-        if (names.count == names.room) {
-            size_t room = names.room ? names.room * 2 : 32;
-            char **larger = arena_array(arena, char *, room);
-            if (names.count)
-                memcpy(larger, names.items, names.count * sizeof *larger);
-            names.items = larger;
-            names.room = room;
-        }
-        names.items[names.count++] = (char *)arena_str(arena, name).p;
-    }
-    if (names.count)
-        qsort(names.items, names.count, sizeof *names.items, by_name);
-    return names;
-}
-
-static bool hides(const struct tool_use *use, struct arena *arena, struct str within)
-{
-    return use->hides && use->hides(use, arena_printf(arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within)));
-}
-
-static bool walk_folder(struct place_walk *walk, int fd, struct str within, unsigned depth)
-{
-    ARENA_SCOPE(arena);
-    DIR *folder = depth < WALK_DEPTH_MAX ? fdopendir(fd) : NULL;
-    bool go_on = true;
-    if (!folder) {
-        (void)close(fd);
-        return true;
-    }
-    struct names names = read_names(&arena, folder);
-    for (size_t i = 0; go_on && i < names.count; i++) {
-        struct stat st;
-        bool top = str_is(within, ".");
-        struct str path = arena_printf(&arena, "%.*s%s%s", top ? 0 : (int)within.n, within.p, top ? "" : "/",
-                                       names.items[i]);
-        if (++walk->seen > WALK_SEEN_MAX || use_cancelled(walk->use))
-            go_on = false;
-        else if (hides(walk->use, &arena, path))
-            walk->hidden++;
-        else if (fstatat(dirfd(folder), names.items[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        else if (S_ISREG(st.st_mode))
-            go_on = walk->take(walk, path, &st);
-        else if (S_ISDIR(st.st_mode)) {
-            int inner = openat(dirfd(folder), names.items[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            go_on = inner < 0 || walk_folder(walk, inner, path, depth + 1);
-        }
-    }
-    (void)closedir(folder);
-    return go_on;
-}
-
-struct rc place_walk(struct place_walk *walk, struct err *err)
-{
-    int fd;
-    TRY(place_open(walk->use->root, walk->from, O_RDONLY | O_DIRECTORY, &fd, err));
-    (void)walk_folder(walk, fd, walk->from, 0);
-    return RC_OK;
 }
