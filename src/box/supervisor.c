@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -171,6 +172,24 @@ static int prepare(const struct supervisor_start *start, posix_spawn_file_action
     for (int i = 0; i < (start->net ? 4 : 3) && !failed; i++)
         failed = posix_spawn_file_actions_adddup2(actions, from[i], SUPERVISOR_FD_OUT + i);
     return failed;
+}
+
+int supervisor_pair(int ends[2], bool socket)
+{
+    if (socket ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 : pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS), why = errno;
+        (void)close(ends[i]);
+        ends[i] = above;
+        if (above < 0 && i == 0) {
+            (void)close(ends[1]);
+            ends[1] = -1;
+        }
+        if (above < 0)
+            return why;
+    }
+    return 0;
 }
 
 int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid)

@@ -40,6 +40,9 @@ struct supervisor_start {
     int streams[3];
 };
 
+/* A pipe or a pair of sockets for it; returns an errno on failure, with -1 for an end that is not open. The supervisor
+ * gets its ends under low numbers, so these are above them. */
+int supervisor_pair(int ends[2], bool socket);
 /* Starts a supervisor; returns an errno on failure. The descriptors stay the caller's; all are at least
  * SUPERVISOR_DESCRIPTORS. */
 int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid);

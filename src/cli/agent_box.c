@@ -306,23 +306,14 @@ static struct rc describe(struct cli *cli, struct agent_box *box, char **argv, c
 
 /* ---- starting ---- */
 
-static bool above(int *fd)
-{
-    int raised = fcntl(*fd, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
-    (void)close(*fd);
-    *fd = raised;
-    return raised >= 0;
-}
-
 enum { IN, OUT, REPORT, LIFE, NET, PIPES };
 
 static struct rc open_pipes(int pipes[PIPES][2], struct err *err)
 {
     for (int i = 0; i < PIPES; i++) {
-        int failed = i == NET ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pipes[i])
-                              : pipe2(pipes[i], O_CLOEXEC);
-        if (failed || !above(&pipes[i][0]) || !above(&pipes[i][1]))
-            return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+        int failed = supervisor_pair(pipes[i], i == NET);
+        if (failed)
+            return err_set(err, ERR_IO, "no pipe: %s", strerror(failed));
     }
     return RC_OK;
 }

@@ -138,26 +138,14 @@ static struct rc make_box(const struct tool_use *use, bool net, char ***ret_word
     return RC_OK;
 }
 
-/* Moves a descriptor above the low numbers, which the supervisor uses for its own ends. */
-static void raise_descriptor(int *fd)
-{
-    int above = fcntl(*fd, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
-    close_descriptor(fd);
-    *fd = above;
-}
-
 enum { OUT, REPORT, LIFE, NET, PIPES };
 
 static struct rc open_pipes(int pipes[PIPES][2], bool net, struct err *err)
 {
     for (int i = 0; i < (net ? PIPES : NET); i++) {
-        if (i == NET ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pipes[i]) != 0
-                     : pipe2(pipes[i], O_CLOEXEC) != 0)
-            return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
-        raise_descriptor(&pipes[i][0]);
-        raise_descriptor(&pipes[i][1]);
-        if (pipes[i][0] < 0 || pipes[i][1] < 0)
-            return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
+        int failed = supervisor_pair(pipes[i], i == NET);
+        if (failed)
+            return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(failed));
     }
     return RC_OK;
 }

@@ -239,28 +239,13 @@ static void start_reader(struct link *link)
     CHECK(pthread_attr_destroy(&attributes) == 0);
 }
 
-/* The supervisor gets its ends under low numbers: they must come from above those. */
-static int open_pair(int ends[2], bool socket)
-{
-    if (socket ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 : pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
-    for (int i = 0; i < 2; i++) {
-        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS), why = errno;
-        close_descriptor(&ends[i]);
-        ends[i] = above;
-        if (above < 0)
-            return why;
-    }
-    return 0;
-}
-
 static int spawn_in_box(const struct server *server, const struct mcp_box *box, const int ends[3], struct link *link)
 {
     int report[2] = {-1, -1}, life[2] = {-1, -1}, net[2] = {-1, -1};
-    int failed = open_pair(report, false);
-    failed = failed ? failed : open_pair(life, false);
+    int failed = supervisor_pair(report, false);
+    failed = failed ? failed : supervisor_pair(life, false);
     if (box->listeners && !failed)
-        failed = open_pair(net, true);
+        failed = supervisor_pair(net, true);
     const struct supervisor_start start = {
         .path = box->program, .args = server->args, .environment = box->environment, .folder = box->folder,
         .box = box->words, .keeps_streams = true, .streams = {ends[0], ends[1], ends[2]}, .out = ends[1],
@@ -290,7 +275,7 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
     struct link *link = heap_new(sizeof *link);
     link->report = link->life = -1;
     for (int i = 0; i < 3 && !failed; i++)
-        failed = open_pair(pipes[i], false);
+        failed = supervisor_pair(pipes[i], false);
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
     if (!failed)
         failed = boxed ? spawn_in_box(server, &box, theirs, link) : spawn(server, theirs, &link->pid);
