@@ -344,7 +344,11 @@ void cli_done(struct cli *cli)
     arena_done(&cli->arena);
 }
 
-void cli_out(struct str text) { (void)fwrite(text.p, 1, text.n, stdout); }
+void cli_out(struct str text)
+{
+    if (text.n)
+        (void)fwrite(text.p, 1, text.n, stdout);
+}
 
 void cli_note(const char *format, ...)
 {
