@@ -69,7 +69,8 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
                          const char *self, const char *identity);
 
 /* ---- the client's side, without an editor ---- */
-void acp_initialize(struct buf *out);
+/* `serves`: files and terminals. Where not, the agent uses its own tools and asks about them. */
+void acp_initialize(struct buf *out, bool serves);
 void acp_new_session(struct buf *out, struct str cwd);
 void acp_prompt(struct buf *out, struct str session, struct str text);
 void acp_authenticate(struct buf *out, struct str method);

@@ -383,14 +383,17 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
 
 /* ---- the client's side ---- */
 
-void acp_initialize(struct buf *buf)
+void acp_initialize(struct buf *buf, bool serves)
 {
     struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
     json_key(&out, "protocolVersion");
     json_put_u64(&out, 1);
-    /* We serve neither files nor terminals, so the agent uses its own tools and asks about them. */
-    json_member_raw(&out, "clientCapabilities",
-                    STR("{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false}"));
+    json_key(&out, "clientCapabilities");
+    json_open(&out, '{');
+    json_member_raw(&out, "fs", serves ? STR("{\"readTextFile\":true,\"writeTextFile\":true}")
+                                       : STR("{\"readTextFile\":false,\"writeTextFile\":false}"));
+    json_member_bool(&out, "terminal", serves);
+    json_close(&out, '}');
     json_member_raw(&out, "clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}"));
     rpc_close(&out);
 }

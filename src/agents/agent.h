@@ -100,6 +100,7 @@ struct agent_acp {
     const char *file;               /* content of that file; NULL: none is needed */
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
+    bool missing_is_empty;          /* without an editor: it takes no error for a file that is not there */
     const char *not_asked;          /* the acts that it still does without asking */
 };
 

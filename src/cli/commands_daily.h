@@ -135,7 +135,8 @@
       "Name it in the editor's settings in the agent's place: nod acp -- gemini --acp. Everything passes as it " \
       "is, but for permissions, files that are written, terminals and switches of the mode: each waits until a " \
       "rule or a person allows it. The agent is started so that it asks about everything it can be made to ask " \
-      "about; --sandbox puts all of it in a box. With -p there is no editor: one prompt, then the end.",   \
+      "about; --sandbox puts all of it in a box. With -p there is no editor: one prompt, then the end; files and " \
+      "terminals are served from this folder, each act asked about.",                                         \
       OPTION('p', "prompt", "WORDS", "be the client for one prompt")                                         \
       OPTION(0, "agent", "NAME", "one of" AGENT_WORDS "; else by the program's name") \
       OPTION(0, "auth", "METHOD", "with -p: how the agent is to log in")                                     \

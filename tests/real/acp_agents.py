@@ -308,10 +308,29 @@ def test_gemini_in_a_box(place):
         os.unlink(secret)
 
 
-def test_gemini_without_an_editor(place):
-    with at("gemini", place) as d:
-        d.model.script += [d.bash("echo hi > said.txt")]
-        run = d.run([*relay(d, "gemini", "-p", "go")])
-        d.decide(next_call(d))
+def without_an_editor(place, kind):
+    """The agent's own tools, or files and terminals that Nod serves: either way a command and a new file are asked about."""
+    with at(kind, place) as d:
+        made = os.path.join(d.project, "made.txt")
+        d.model.script += [d.bash("echo hi > said.txt"), d.write(made, "hello\n")]
+        run = d.run([*relay(d, kind, "-p", "go")])
+        first = next_call(d)
+        must(not d.has("said.txt"), "it ran before anybody was asked")
+        d.decide(first)
+        second = next_call(d, [first["toolCallId"]])
+        must(d.has("said.txt") and not d.has("made.txt"), f"not as decided: {d.told()}")
+        d.decide(second)
         run.ends()
-        must(d.has("said.txt") and "Done." in run.out, f"{run.out} {run.err}")
+        must(d.read("made.txt") == "hello\n" and "Done." in run.out, f"{run.out} {run.err}")
+
+
+def test_gemini_without_an_editor(place):
+    without_an_editor(place, "gemini")
+
+
+def test_qwen_without_an_editor(place):
+    without_an_editor(place, "qwen")
+
+
+def test_opencode_without_an_editor(place):
+    without_an_editor(place, "opencode")

@@ -317,7 +317,7 @@ def test_a_restart_of_the_server_and_its_absence(world):
     server.stop()
     r.prompt(ask("t3", kind="execute", rawInput={"command": "make three"}))
     must(r.answered(3)[2]["result"]["outcome"]["optionId"] == "no", "allowed without a server")
-    must("nod serve" in json.dumps(r.lines), "nobody is told what to do")
+    eventually(lambda: "nod serve" in json.dumps(r.lines), "nobody is told what to do")
     r.close()
 
 
@@ -370,6 +370,105 @@ def test_without_an_editor(world):
     must(r.process.wait(PATIENCE) == 0, "it does not end")
     prompts = [m["prompt"] for m in heard(r.folder) if "prompt" in m]
     must(len(prompts) == 2 and "use ninja" in prompts[1][0], f"the words do not arrive: {prompts}")
+    r.process.stdin.close()
+
+
+def headless(world, *steps):
+    """Without an editor; the scripted agent's requests are the prompt."""
+    return Relayed(world, "-p", json.dumps(steps), begin=False)
+
+
+def file_step(act, path, **more):
+    return {"method": f"fs/{act}_text_file", "params": {"path": path, **more}}
+
+
+def test_without_an_editor_files_are_those_of_the_folder(world):
+    """A person may allow what they like: nothing is read or written through a link or beside the folder."""
+    admin = world.server().admin()
+    project = os.path.join(world.environment["HOME"], "project")
+    outside = os.path.join(world.folder, "outside")
+    for folder in (project, outside):
+        os.makedirs(folder, exist_ok=True)
+    for path, text in ((os.path.join(project, "lines.txt"), "one\ntwo\nthree\n"), (os.path.join(outside, "kept.txt"), "KEPT")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    os.symlink(outside, os.path.join(project, "away"))
+    os.symlink("lines.txt", os.path.join(project, "link.txt"))
+    at = lambda name: os.path.join(project, name)  # noqa: E731
+    r = headless(world, file_step("read", at("lines.txt"), line=2, limit=1), file_step("read", at("missing.txt")), file_step("read", at("away/kept.txt")),
+                 file_step("write", at("new/made.txt"), content="hello\n"), file_step("write", at("denied.txt"), content="x"),
+                 *[file_step("write", path, content="bad") for path in (at("away/kept.txt"), os.path.join(outside, "kept.txt"), at("../escaped.txt"), at("link.txt"))])
+    offered = eventually(lambda: [m for m in heard(r.folder) if m.get("method") == "initialize"], "it begins")[0]["params"]["clientCapabilities"]
+    must(offered["fs"] == {"readTextFile": True, "writeTextFile": True} and offered["terminal"] is True, f"{offered}")
+
+    def answer(decision, count, **more):
+        waits = eventually(lambda: admin.pending() or len(r.answered()) >= count and [None], lambda: f"a question or an answer: {heard(r.folder)}")[0]
+        if waits:
+            decide(admin, waits, decision, **more)
+        return r.answered(count)[count - 1]
+
+    must(answer("allow_once", 1)["result"] == {"content": "two\n"}, f"{r.answered()}")
+    must(answer("allow_once", 2)["error"]["code"] == -32002 and "Resource not found" in r.answered(2)[1]["error"]["message"], f"{r.answered()}")
+    must("KEPT" not in json.dumps(answer("allow_once", 3)) and r.answered(3)[2]["error"], f"{r.answered()}")
+    must(answer("allow_once", 4)["result"] == {}, f"{r.answered()}")
+    must("not this one" in answer("deny", 5, feedback="not this one")["error"]["message"], f"{r.answered()}")
+    for count in range(6, 10):
+        must(answer("allow_once", count)["error"], f"{count}: {r.answered()}")
+    must(r.process.wait(PATIENCE) == 0, "it does not end")
+    with open(at("new/made.txt"), encoding="utf-8") as made, open(os.path.join(outside, "kept.txt"), encoding="utf-8") as kept, open(at("lines.txt"), encoding="utf-8") as lines:
+        must((made.read(), kept.read(), lines.read()) == ("hello\n", "KEPT", "one\ntwo\nthree\n"), "another file was written")
+    must(not os.path.exists(at("denied.txt")) and not os.path.exists(at("../escaped.txt")), "a file was made")
+    r.process.stdin.close()
+
+
+def terminal_step(act, **params):
+    return {"method": f"terminal/{act}", "params": params}
+
+
+def test_without_an_editor_commands_run_in_the_folder(world):
+    admin = world.server().admin()
+    known = {"terminalId": "terminal-1"}
+    r = headless(world, terminal_step("create", command="sh", args=["-c", "pwd; echo $0 >&2; exit 3"], env=[{"name": "COLOUR", "value": "red"}]),
+                 terminal_step("wait_for_exit", **known), terminal_step("output", **known), terminal_step("release", **known), terminal_step("output", **known),
+                 terminal_step("create", command="sh", args=["-c", "yes longer | head -c 3000000"], outputByteLimit=100), terminal_step("wait_for_exit", terminalId="terminal-2"),
+                 terminal_step("output", terminalId="terminal-2"), terminal_step("output", terminalId="terminal-2", sessionId="s2"),
+                 terminal_step("create", command="touch", args=["made.txt"]), terminal_step("create", command="sleep", args=["100000"], cwd="/nowhere/at/all"),
+                 terminal_step("wait_for_exit", terminalId="terminal-3"))
+    call = waiting(admin, "exit 3")
+    must("COLOUR='red' sh" in call["toolCall"]["input"]["command"], f"{call}")
+    decide(admin, call)
+    must(r.answered()[0]["result"] == {"terminalId": "terminal-1"}, f"{r.answered()}")
+    must(r.answered(2)[1]["result"] == {"exitCode": 3, "signal": None}, f"{r.answered()}")
+    must(r.answered(3)[2]["result"] == {"output": f"{r.project}\nsh\n", "truncated": False, "exitStatus": {"exitCode": 3, "signal": None}}, f"{r.answered(3)}")
+    must(r.answered(5)[3]["result"] == {} and "no such terminal" in r.answered(5)[4]["error"]["message"], f"{r.answered(5)}")
+    kept = eventually(lambda: admin.events(types="TOOL_RESULT", session=call["sessionId"]), "the result is kept")[0]["data"]
+    must(kept["isError"] and "sh" in json.dumps(kept["content"]), f"{kept}")
+    decide(admin, waiting(admin, "longer"))
+    shown = r.answered(8)[7]["result"]
+    must(shown["truncated"] and len(shown["output"]) == 100, f"{shown}")
+    must("no such terminal" in r.answered(9)[8]["error"]["message"], "a terminal of another session is answered for")
+    decide(admin, waiting(admin, "made.txt"), "deny", feedback="leave it")
+    must("leave it" in r.answered(10)[9]["error"]["message"], f"{r.answered(10)}")
+    decide(admin, waiting(admin, "100000"))
+    must(r.answered(12)[11]["result"]["exitCode"] == 127, f"{r.answered(12)}")
+    must(r.process.wait(PATIENCE) == 0 and not os.path.exists(os.path.join(r.project, "made.txt")), "it does not end, or ran what was denied")
+    r.process.stdin.close()
+
+
+def test_without_an_editor_nothing_outlives_the_relay(world):
+    """kill -9 of the relay ends the command; terminal/kill does, too."""
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash"})
+    r = headless(world, terminal_step("create", command="sh", args=["-c", "echo $$ > one; sleep 100000"]), terminal_step("kill", terminalId="terminal-1"),
+                 terminal_step("wait_for_exit", terminalId="terminal-1"),
+                 terminal_step("create", command="sh", args=["-c", "setsid sleep 100000 & echo $! > two; sleep 100000"]), terminal_step("wait_for_exit", terminalId="terminal-2"))
+    must(r.answered(3)[2]["result"] == {"exitCode": None, "signal": "KILL"}, f"{r.answered(3)}")
+    path = os.path.join(r.project, "two")
+    pid = int(eventually(lambda: os.path.exists(path) and open(path, encoding="utf-8").read().strip(), "the command runs"))
+    must(os.path.exists(f"/proc/{pid}"), "it is gone already")
+    r.process.kill()
+    r.process.wait(PATIENCE)
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "a command outlives the relay")
     r.process.stdin.close()
 
 

@@ -351,6 +351,8 @@ void acp_from_agent(void *arg, struct str line)
     }
     if (str_is(m.method, "session/update"))
         take_update(acp, &m);
+    if (acp->headless && acp_ask_terminal(acp, &m))
+        return;
     if (!acp->headless && !(acp->shows_forms && str_is(m.method, "elicitation/create")))
         (void)relay_pipe_put(&acp->editor, line);
     else if (!str_empty(m.id))

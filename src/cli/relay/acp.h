@@ -75,6 +75,8 @@ struct acp {
     unsigned session_count;
     struct acp_held *held;
     unsigned held_count;
+    struct acp_terminal *terminals; /* without an editor */
+    unsigned terminal_count, terminal_number;
     struct acp_open open[ACP_OPEN_MAX];
     unsigned open_next, dropped;
     bool headless, ending;
@@ -114,5 +116,14 @@ void acp_take_back(struct acp *acp, struct str session, struct str id);
 /* acp_headless.c: acts as the client for one prompt, without an editor. */
 struct rc acp_run_prompt(struct acp *acp, struct str prompt, const char *auth, struct err *err);
 void acp_show(struct acp *acp, const struct json *update);
+
+/* acp_files.c, acp_terminals.c: requests that were allowed, without an editor. They fill the answer in, also on
+ * failure. `call`: the gate's id of the command, whose end is reported; empty: none. */
+struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, const struct acp_message *message,
+                         struct buf *out, struct err *err);
+struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const struct acp_message *message,
+                             const struct acp_ask *ask, struct str call, struct buf *out, struct err *err);
+/* Answers a request about a terminal of ours; false: it is none. */
+bool acp_ask_terminal(struct acp *acp, const struct acp_message *message);
 
 #endif

@@ -1,5 +1,5 @@
-/* nod acp -p: the client's side of one prompt, without an editor. Files and terminals are not offered, so the agent
- * does its work itself, and asks. */
+/* nod acp -p: the client's side of one prompt, without an editor. Its files and terminals are served from the
+ * session's folder; an agent in a box has its own, and asks. */
 #include "cli/relay/acp.h"
 
 #include "base/limits.h"
@@ -48,7 +48,7 @@ static struct rc begin(struct acp *acp, const char *auth, struct arena *arena, s
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     const struct json *result;
-    acp_initialize(&line);
+    acp_initialize(&line, !acp->box);
     TRY(request(acp, &line, "nod:init", arena, &result, err));
     if (auth) {
         buf_clear(&line);

@@ -156,6 +156,24 @@ static void answer_permission(struct acp_held *held, bool allowed, struct str wo
 
 static bool of_agent(const struct acp_held *held) { return str_empty(held->mode); }
 
+/* Carries an allowed request of the agent out, as there is no editor. `call`: empty when another call covers it. */
+static void serve(struct acp_held *held, struct str call)
+{
+    struct acp *acp = held->acp;
+    struct err err = {.code = ERR_OK};
+    BUF_SCOPE(line, ACP_LINE_BYTES * 2);
+    bool starts = str_is(held->message.method, "terminal/create");
+    struct rc rc = starts ? acp_serve_terminal(acp, held->session, &held->message, &held->ask, call, &line, &err)
+                          : acp_serve_file(acp, held->session, &held->message, &line, &err);
+    if (!str_empty(call) && (!starts || rc_bad(rc))) {
+        BUF_SCOPE(said, LIMIT_BODY_BYTES);
+        struct json_out out = json_out(&said);
+        json_put_str(&out, rc_ok(rc) ? STR("done") : str_of(err.text));
+        relay_report(&held->session->gate, call, buf_str(&said), rc_bad(rc));
+    }
+    (void)relay_pipe_send(&acp->child.in, &line);
+}
+
 /* Passes an allowed message on to its receiver, or answers its sender with an error. */
 static void answer_act(struct acp_held *held, bool allowed, struct str words)
 {
@@ -169,6 +187,10 @@ static void answer_act(struct acp_held *held, bool allowed, struct str words)
         lock(acp);
         held->session->mode = arena_str(&held->session->arena, held->mode);
         unlock(acp);
+    }
+    if (allowed && of_agent(held) && acp->headless) {
+        serve(held, held->call);
+        return;
     }
     if (allowed && begins)
         acp_deliver(acp, held->message.id, held->line);
@@ -247,12 +269,12 @@ static void *wait_at_gate(void *arg)
 
 static bool covered(struct acp_held *held)
 {
-    struct acp_ask ask;
-    if (held->permission || rc_bad(acp_act_read(&held->arena, &held->message, STR_NONE, &ask, NULL)))
+    struct acp_ask *ask = &held->ask;
+    if (held->permission || rc_bad(acp_act_read(&held->arena, &held->message, STR_NONE, ask, NULL)))
         return false;
-    if (str_is(ask.name, "Write"))
-        return acp_covered(held->session, ask.path, ask.text);
-    return str_is(ask.name, "Bash") && acp_covered(held->session, terminal_in(held, &ask), ask.command);
+    if (str_is(ask->name, "Write"))
+        return acp_covered(held->session, ask->path, ask->text);
+    return str_is(ask->name, "Bash") && acp_covered(held->session, terminal_in(held, ask), ask->command);
 }
 
 static const char *trouble_of(struct acp *acp, const struct acp_held *held)
@@ -262,6 +284,8 @@ static const char *trouble_of(struct acp *acp, const struct acp_held *held)
             return "a request of this id is open already";
     if (acp->box && str_is(held->message.method, "terminal/create"))
         return "the agent is in a box, and a terminal of the editor is not";
+    if (acp->box && acp->headless && acp_acts(held->message.method))
+        return "the agent is in a box, and has files of its own there";
     return acp->held_count >= ACP_HELD_MAX ? "too much waits for an answer already" : NULL;
 }
 
@@ -270,8 +294,8 @@ static void describe(struct acp_held *held)
 {
     const struct json *tool = json_get(held->message.params, "toolCall");
     held->permission = str_is(held->message.method, "session/request_permission");
-    /* An agent in a box sees no more through the editor than a person allows. */
-    held->only_rules = str_is(held->message.method, "fs/read_text_file") && !held->acp->box;
+    /* An agent in a box sees no more through the editor than a person allows; without an editor it is Nod who reads. */
+    held->only_rules = str_is(held->message.method, "fs/read_text_file") && !held->acp->box && !held->acp->headless;
     held->form = str_is(held->message.method, "elicitation/create");
     if (!held->permission)
         return;
@@ -311,7 +335,9 @@ void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_mes
         (void)pthread_detach(thread);
         return;
     }
-    if (passes)
+    if (passes && acp->headless)
+        serve(held, STR_NONE);
+    else if (passes)
         (void)relay_pipe_put(&acp->editor, held->line);
     leave(held);
 }
