@@ -117,7 +117,7 @@ def test_every_end_of_a_wait_has_the_input(world):
     with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
         agents = {call: pool.submit(server.admin().call, made["threadId"], "Bash", given, wait=60, id=call)
                   for call, given in calls.items()}
-        eventually(lambda: waiting(admin) == len(calls), "all wait")
+        eventually(lambda: len(admin.pending()) == len(calls) + 1 and waiting(admin) == len(calls), "all are kept and wait")
         for call in calls:
             admin.decided(made["id"], call, call.split("-")[1])
         for call, given in calls.items():
