@@ -2,12 +2,17 @@
 
 #include <stdio.h>
 
-enum { BODY_BYTES_MAX = 8 << 20, TAB_COLUMNS = 4 };
+enum {
+    BODY_BYTES_MAX = 8 << 20,
+    TAB_COLUMNS = 4,
+    PRINTED_LINES = 400, /* of a body, where nobody asked for all of it */
+    PRINTED_BYTES = 32 << 10,
+};
+#define TOO_LONG "!This is too long for a terminal: look at it on the page.\n"
 
 /* ---- lines ---- */
 
-/* Writes the lines of `text` without control characters, each after this mark. */
-static void put_lines(struct buf *buf, char mark, const char *lead, struct str text)
+void body_put_lines(struct buf *buf, char mark, const char *lead, struct str text)
 {
     ARENA_SCOPE(scratch);
     do {
@@ -27,7 +32,7 @@ static void put_lines(struct buf *buf, char mark, const char *lead, struct str t
 /* `left`, and at the right end of the line `right`. */
 static void put_ends(struct buf *buf, char mark, struct str left, struct str right)
 {
-    put_lines(buf, mark, "", left);
+    body_put_lines(buf, mark, "", left);
     if (str_empty(right))
         return;
     ARENA_SCOPE(scratch);
@@ -52,18 +57,66 @@ enum tint body_tint(char mark)
     return TINT_NONE;
 }
 
+/* `shown`, with the words for the right end of its line behind it, if this is the line's last row and they fit. */
+static struct str with_right(struct arena *arena, struct body_rows *rows, struct str shown)
+{
+    unsigned taken = text_width(shown) + text_width(rows->right);
+    if (rows->line.n || !rows->right.n || (rows->width && taken + 2 > rows->width))
+        return shown;
+    unsigned pad = rows->width ? rows->width - taken : 2;
+    shown = arena_printf(arena, "%.*s%*s%.*s", STR_ARG(shown), (int)pad, "", STR_ARG(rows->right));
+    rows->right = STR_NONE;
+    return shown;
+}
+
+bool body_next_row(struct arena *arena, struct body_rows *rows, struct str *ret_row)
+{
+    unsigned hang = rows->hang;
+    if (!rows->line.n) {
+        if (!rows->body.n)
+            return false;
+        struct str line = str_cut(rows->body, '\n', &rows->body);
+        rows->mark = line.n ? line.p[0] : ' ';
+        rows->line = str_cut(str_sub(line, line.n ? 1 : 0, line.n), '\t', &rows->right);
+        rows->hang = text_hang(rows->line) < rows->width / 3 ? text_hang(rows->line) : 0;
+        rows->hang = rows->hang > rows->indent ? rows->hang : rows->indent;
+        rows->number++;
+        hang = 0;
+    }
+    size_t n = rows->width ? text_fitting(rows->line, rows->width - hang) : rows->line.n;
+    struct str shown = arena_printf(arena, "%*s%.*s", (int)hang, "", STR_ARG(str_sub(rows->line, 0, n)));
+    rows->line = str_sub(rows->line, n, rows->line.n);
+    *ret_row = with_right(arena, rows, shown);
+    if (!rows->line.n) { /* words for the right end that do not fit beside the line stand below it */
+        rows->line = rows->right;
+        rows->right = STR_NONE;
+    }
+    return true;
+}
+
 void body_write(struct buf *buf, struct str body, bool color, unsigned width, unsigned indent)
 {
-    while (body.n) {
+    struct body_rows rows = {.body = body, .width = width > 2 * indent + 16 ? width - indent : 0};
+    for (;;) {
         ARENA_SCOPE(scratch);
-        struct str line = str_cut(body, '\n', &body), right;
-        enum tint tint = body_tint(line.n ? line.p[0] : ' ');
-        struct str left = str_cut(str_sub(line, line.n ? 1 : 0, line.n), '\t', &right);
-        unsigned taken = indent + text_width(left) + text_width(right);
-        unsigned pad = right.n == 0 ? 0 : width > taken + 1 ? width - taken : 2;
-        left = arena_printf(&scratch, "%.*s%*s%.*s", STR_ARG(left), (int)pad, "", STR_ARG(right));
-        buf_printf(buf, "%*s%.*s\n", (int)indent, "", STR_ARG(text_tinted(&scratch, color, tint, left)));
+        struct str row;
+        if (!body_next_row(&scratch, &rows, &row))
+            return;
+        row = text_tinted(&scratch, color, body_tint(rows.mark), row);
+        buf_printf(buf, "%*s%.*s\n", (int)indent, "", STR_ARG(row));
     }
+}
+
+struct str body_beginning(struct arena *arena, struct str body, struct str call)
+{
+    size_t left;
+    struct str part = text_part(body, PRINTED_LINES, PRINTED_BYTES, &left);
+    if (part.n == body.n)
+        return body;
+    const char *end = part.n && part.p[part.n - 1] == '\n' ? "" : "…\n";
+    return arena_printf(arena, "%.*s%s!… %zu more line%s (%.1f KB). All of it: nod show %.*s --full\n", STR_ARG(part),
+                        end, left, left == 1 ? "" : "s", (double)(body.n - part.n) / 1024,
+                        STR_ARG(text_operand(arena, call)));
 }
 
 /* ---- risk ---- */
@@ -119,7 +172,7 @@ static bool at_a_part(const struct json *parts, struct str class)
 static void put_warnings(struct buf *buf, const struct json *warnings)
 {
     for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
-        put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
+        body_put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
 }
 
 /* The risk of the call that stands at none of its parts, and the warnings of its preview. */
@@ -129,15 +182,15 @@ static void put_risk(struct buf *buf, const struct json *call, const struct json
     const struct json *class = classes ? classes->first : NULL;
     for (const struct json *one = words ? words->first : NULL; one; one = one->next) {
         if (!class || !at_a_part(json_get(call, "parts"), class->text))
-            put_lines(buf, '!', "! ", one->text);
+            body_put_lines(buf, '!', "! ", one->text);
         class = class ? class->next : NULL;
     }
     put_warnings(buf, json_get(preview, "warnings"));
     put_warnings(buf, json_get(call, "warnings")); /* of a preview that the list leaves out */
     if (!str_empty(json_text(preview, "executor")))
-        put_lines(buf, ' ', "Files as seen by the executor of ", json_text(preview, "executor"));
+        body_put_lines(buf, ' ', "Files as seen by the executor of ", json_text(preview, "executor"));
     if (!str_empty(json_text(preview, "problem")))
-        put_lines(buf, '!', "! It will fail: ", json_text(preview, "problem"));
+        body_put_lines(buf, '!', "! It will fail: ", json_text(preview, "problem"));
 }
 
 /* ---- commands ---- */
@@ -162,11 +215,11 @@ static void put_part(struct buf *buf, const struct json *part)
     put_ends(buf, mark, arena_printf(&scratch, "%s%.*s%s%.*s", edge, STR_ARG(operator), operator.n ? " " : "",
                                      STR_ARG(first)), verdict_of(&scratch, part));
     if (text.n)
-        put_lines(buf, mark, edge, text);
+        body_put_lines(buf, mark, edge, text);
     if (labels.n)
-        put_lines(buf, mark, edge, arena_printf(&scratch, "  %.*s", STR_ARG(labels)));
+        body_put_lines(buf, mark, edge, arena_printf(&scratch, "  %.*s", STR_ARG(labels)));
     if (why.n && str_empty(json_text(part, "rule")) && !str_is(why, "no rule allows it"))
-        put_lines(buf, '#', edge, arena_printf(&scratch, "  %.*s", STR_ARG(why)));
+        body_put_lines(buf, '#', edge, arena_printf(&scratch, "  %.*s", STR_ARG(why)));
 }
 
 /* Whether the parts with their operators are all of the line, so that it need not be shown twice. */
@@ -193,9 +246,9 @@ static void put_command(struct buf *buf, const struct json *call, struct str com
     const struct json *parts = json_get(call, "parts");
     bool judged = parts && parts->type == JSON_ARRAY && parts->first;
     if (!judged || !parts_are_all(&scratch, parts, command))
-        put_lines(buf, '*', "$ ", command);
+        body_put_lines(buf, '*', "$ ", command);
     if (judged && !parts_are_all(&scratch, parts, command))
-        put_lines(buf, '#', "", STR("How Nod reads it:"));
+        body_put_lines(buf, '#', "", STR("How Nod reads it:"));
     for (const struct json *part = judged ? parts->first : NULL; part; part = part->next)
         put_part(buf, part);
 }
@@ -258,12 +311,12 @@ static void put_unified(struct buf *buf, const struct json *unified)
                 (void)sscanf(arena_c(&scratch, text), "@@ -%lu +%lu", &old_line, &new_line);
             struct str words = hunk_words(text);
             if (hunks++ || words.n)
-                put_lines(buf, '#', "      ⋯ ", words);
+                body_put_lines(buf, '#', "      ⋯ ", words);
             continue;
         }
         struct str lead = arena_printf(&scratch, "%5lu %s ", sign == '-' ? old_line : new_line,
                                        sign == '-' ? "−" : sign == '+' ? "+" : " ");
-        put_lines(buf, sign == '+' || sign == '-' ? sign : ' ', lead.p, str_sub(text, text.n ? 1 : 0, text.n));
+        body_put_lines(buf, sign == '+' || sign == '-' ? sign : ' ', lead.p, str_sub(text, text.n ? 1 : 0, text.n));
         old_line += sign != '+';
         new_line += sign != '-';
     }
@@ -275,11 +328,11 @@ static void put_file(struct buf *buf, const struct json *file, const struct json
     struct str path = json_text(file, "file_path"), note = json_text(file, "note");
     put_file_head(buf, file, path.n ? path : json_text(preview, "file_path"), json_text(preview, "cwd"), writes);
     if (note.n)
-        put_lines(buf, '#', "", note);
+        body_put_lines(buf, '#', "", note);
     if (unified && unified->type == JSON_ARRAY)
         put_unified(buf, unified);
     if (json_bool(file, "cut", false))
-        put_lines(buf, '!', "! ", STR("The difference is longer than what is shown."));
+        body_put_lines(buf, '!', "! ", STR("The difference is longer than what is shown."));
 }
 
 static void put_files(struct buf *buf, const struct json *preview, bool writes)
@@ -295,12 +348,19 @@ static void put_files(struct buf *buf, const struct json *preview, bool writes)
 
 /* ---- everything else ---- */
 
-static void put_tree(struct buf *buf, const struct json *value)
+static void put_tree(struct buf *buf, const struct json *value, unsigned indent)
 {
     BUF_SCOPE(lines, BODY_BYTES_MAX);
-    text_json(&lines, value, 2);
+    text_json(&lines, value, indent);
     if (lines.n)
-        put_lines(buf, ' ', "", str_sub(buf_str(&lines), 0, lines.n - (lines.p[lines.n - 1] == '\n')));
+        body_put_lines(buf, ' ', "", str_sub(buf_str(&lines), 0, lines.n - (lines.p[lines.n - 1] == '\n')));
+}
+
+struct str body_tree(struct arena *arena, const struct json *value)
+{
+    BUF_SCOPE(buf, BODY_BYTES_MAX);
+    put_tree(&buf, value, 0);
+    return buf.over ? STR(TOO_LONG) : arena_str(arena, buf_str(&buf));
 }
 
 /* The input member by member, each under the title and with the description that the tool's schema gives it. */
@@ -316,9 +376,9 @@ static void put_fields(struct buf *buf, const struct json *input, const struct j
         one.next = NULL;
         alone.first = &one;
         alone.count = 1;
-        put_tree(buf, &alone);
+        put_tree(buf, &alone, 2);
         if (description.n)
-            put_lines(buf, '#', "      ", description);
+            body_put_lines(buf, '#', "      ", description);
     }
 }
 
@@ -335,8 +395,9 @@ static void put_before(struct buf *buf, const struct json *preview)
                                            .width = (unsigned)width, .height = (unsigned)height});
     bool is_new = json_bool(preview, "is_new_file", false);
     struct str path = json_text(preview, "file_path");
-    put_lines(buf, '*', "", arena_printf(&scratch, "%s  %.*s%s%.*s", is_new ? "New file" : "Replaces", STR_ARG(path),
-                                         before ? ", now " : "", STR_ARG(before ? buf_str(&words) : STR(""))));
+    struct str now = before ? arena_printf(&scratch, ", now %.*s", STR_ARG(buf_str(&words))) : STR("");
+    body_put_lines(buf, '*', is_new ? "New file  " : "Replaces  ",
+                   arena_printf(&scratch, "%.*s%.*s", STR_ARG(path), STR_ARG(now)));
 }
 
 static void put_input(struct buf *buf, const struct json *input, const struct json *preview)
@@ -344,29 +405,29 @@ static void put_input(struct buf *buf, const struct json *input, const struct js
     const struct json *fields = json_get(preview, "fields");
     struct str said = json_text(preview, "description");
     if (said.n)
-        put_lines(buf, '#', "", said);
+        body_put_lines(buf, '#', "", said);
     if (str_is(json_text(preview, "type"), "picture"))
         put_before(buf, preview);
     if (fields && input->type == JSON_OBJECT && input->first)
         put_fields(buf, input, fields);
     else
-        put_tree(buf, input);
+        put_tree(buf, input, 2);
 }
 
 static void put_questions(struct buf *buf, const struct questions *questions)
 {
     ARENA_SCOPE(scratch);
     if (!str_empty(questions->heading))
-        put_lines(buf, ' ', "", questions->heading);
+        body_put_lines(buf, ' ', "", questions->heading);
     for (size_t i = 0; i < questions->count; i++) {
         const struct asked_question *q = &questions->all[i];
         unsigned number = 0;
-        put_lines(buf, '*', "", q->words);
+        body_put_lines(buf, '*', "", q->words);
         if (q->several)
-            put_lines(buf, '#', "  ", STR("several, with commas between them"));
+            body_put_lines(buf, '#', "  ", STR("several, with commas between them"));
         for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
             struct str about = question_option_about(o), label = question_option_label(o);
-            put_lines(buf, ' ', "  ", arena_printf(&scratch, "%u  %.*s%s%.*s", ++number, STR_ARG(label),
+            body_put_lines(buf, ' ', "  ", arena_printf(&scratch, "%u  %.*s%s%.*s", ++number, STR_ARG(label),
                                                    str_empty(about) ? "" : ": ", STR_ARG(about)));
         }
     }
@@ -377,7 +438,7 @@ static void put_plan(struct buf *buf, struct str plan)
 {
     do {
         struct str line = str_cut(plan, '\n', &plan);
-        put_lines(buf, str_starts(line, STR("#")) ? '*' : ' ', "", line);
+        body_put_lines(buf, str_starts(line, STR("#")) ? '*' : ' ', "", line);
     } while (plan.n);
 }
 
@@ -407,19 +468,21 @@ struct str body_lines(struct arena *arena, const struct json *call)
     const struct json *preview = json_get(call, "preview"), *input = json_get(json_get(call, "toolCall"), "input");
     struct questions questions;
     struct str said = json_text(input, "description"), why = json_text(json_get(call, "reason"), "why");
+    struct str status = json_text(call, "status");
+    bool waits = !status.n || str_is(status, "awaiting");
     BUF_SCOPE(buf, BODY_BYTES_MAX);
     put_risk(&buf, call, preview);
+    if (!str_empty(why))
+        body_put_lines(&buf, '#', waits ? "Needs your approval: " : "Needed approval: ", why);
     switch (body_kind(arena, call, &questions)) {
     case BODY_USE: put_preview(&buf, call, preview); break;
     case BODY_QUESTIONS: put_questions(&buf, &questions); break;
     case BODY_PLAN: put_plan(&buf, json_text(input, "plan")); break;
     }
     if (!str_empty(said))
-        put_lines(&buf, '#', "The agent says: ", said);
-    if (!str_empty(why))
-        put_lines(&buf, '#', "Why it is asked: ", why);
+        body_put_lines(&buf, '#', "The agent says: ", said);
     if (buf.over)
-        return STR("!This call is too long for a terminal: look at it on the page.\n");
+        return STR(TOO_LONG);
     return arena_str(arena, buf_str(&buf));
 }
 

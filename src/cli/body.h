@@ -21,9 +21,28 @@ struct str body_sentence(struct arena *arena, const struct json *call);
 struct str body_headline(struct arena *arena, const struct json *call);
 /* The classes of the call's risk as labels, worst first, and the mark of the worst; ' ' when there is none. */
 struct str body_risks(struct arena *arena, const struct json *risks, char *ret_mark);
-/* The whole body: warnings, the preview, the agent's explanation, the reason for asking. */
+/* The whole body: warnings, the reason for asking, the preview, the agent's explanation. */
 struct str body_lines(struct arena *arena, const struct json *call);
+/* A JSON value, spread over lines. */
+struct str body_tree(struct arena *arena, const struct json *value);
+/* Writes each line of `text` without control characters, after this mark and `lead`. */
+void body_put_lines(struct buf *buf, char mark, const char *lead, struct str text);
 enum tint body_tint(char mark);
+/* The rows of a body on a terminal of this width (0: each line is one row); long lines are wrapped, never cut. */
+struct body_rows {
+    struct str body;    /* what is left of it */
+    unsigned width;
+    unsigned indent;    /* at least so far is set in what goes on below a line */
+    unsigned number;    /* of the line that the last row belongs to, from 1 */
+    char mark;          /* of that line */
+    struct str line;    /* what is left of that line; empty: the row was its last */
+    struct str right;   /* words for its right end */
+    unsigned hang;
+};
+bool body_next_row(struct arena *arena, struct body_rows *rows, struct str *ret_row);
+/* The beginning of a body that is too long to be printed unasked, and a line that says what was left out and that
+ * `nod show CALL --full` prints it. */
+struct str body_beginning(struct arena *arena, struct str body, struct str call);
 /* Writes a body for a terminal of this width (0: none), each line `indent` columns in. */
 void body_write(struct buf *buf, struct str body, bool color, unsigned width, unsigned indent);
 /* `allowed by alice`, `denied by rule Bash(rm:*)`, `timed out`; from {"decision","actor"} or a gate's reply. */

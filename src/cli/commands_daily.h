@@ -73,7 +73,8 @@
       OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
       OPTION(0, "role", "ROLE", "admin, approver or viewer; else admin"))                                  \
     X(pending_show, "show", TALKS, "CALL", "show everything about one call",                               \
-      "CALL is an id, or the beginning or end of the id of a waiting call.", )                             \
+      "CALL is an id, or the beginning or end of the id of a waiting call.",                               \
+      OPTION(0, "full", NULL, "all of a long input or result; else its beginning is shown"))               \
     X(decide_approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                         \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \

@@ -85,7 +85,7 @@ static struct rc pending_print(struct cli *cli, struct err *err)
         struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
         const struct json *call;
         TRY(view_whole(cli, &arena, calls->first, &call, err));
-        view_call(&buf, cli, call, title);
+        view_call(&buf, cli, call, title, false);
         buf_printf(&buf, "\n%s\n", what_to_do(&arena, call));
     } else {
         list(&buf, cli, &arena, calls, sessions);
@@ -142,7 +142,7 @@ struct rc pending_show_command(struct cli *cli, struct err *err)
     const struct json *call = reply.json;
     if (str_is(json_text(call, "status"), "awaiting"))
         TRY(view_waiting(cli, &cli->arena, session, json_text(call, "toolCallId"), &call, err));
-    view_call(&buf, cli, call, view_title(&cli->arena, titles(cli, &cli->arena), session));
+    view_call(&buf, cli, call, view_title(&cli->arena, titles(cli, &cli->arena), session), option_flag(cli, "full"));
     cli_out(buf_str(&buf));
     return RC_OK;
 }

@@ -45,7 +45,8 @@ static void show(struct running *running, struct arena *arena, const struct json
     struct str summary = arena_printf(arena, "%.*s%s%.*s", STR_ARG(who), who.n ? ": " : "",
                                       STR_ARG(body_sentence(arena, call)));
     buf_printf(&buf, "%.*s\n", STR_ARG(text_tinted(arena, cli->color, TINT_BOLD, text_line(arena, summary))));
-    body_write(&buf, body_lines(arena, call), cli->color, cli->width, 2);
+    struct str body = body_beginning(arena, body_lines(arena, call), json_text(call, "toolCallId"));
+    body_write(&buf, body, cli->color, cli->width, 2);
     cli_out(buf_str(&buf));
     running->fresh = true;
 }

@@ -191,6 +191,56 @@ struct str text_fit(struct arena *arena, struct str s, unsigned width)
     return arena_printf(arena, "%.*s…", (int)bytes_in(s, width - 1, &used), s.p);
 }
 
+size_t text_fitting(struct str line, unsigned width)
+{
+    size_t n = 0, blank = 0;
+    unsigned column = 0;
+    while (n < line.n) {
+        size_t one = utf8_valid_one(str_sub(line, n, line.n));
+        if (one == 0)
+            one = 1;
+        unsigned wide = text_width(str_sub(line, n, n + one));
+        if (n && column + wide > width)
+            return blank ? blank : n;
+        column += wide;
+        n += one;
+        if (line.p[n - 1] == ' ' && column > width / 2)
+            blank = n;
+    }
+    return n;
+}
+
+unsigned text_hang(struct str line)
+{
+    static const char *const bullets[] = {"• ", "☐ ", "☑ ", "> ", "│ ", "┃ ", "¦ "};
+    size_t n = 0, digits = 0;
+    while (n < line.n && line.p[n] == ' ')
+        n++;
+    struct str rest = str_sub(line, n, line.n);
+    for (size_t i = 0; i < sizeof bullets / sizeof *bullets; i++)
+        if (str_starts(rest, str_of(bullets[i])))
+            return (unsigned)n + 2;
+    while (digits < rest.n && rest.p[digits] >= '0' && rest.p[digits] <= '9')
+        digits++;
+    if (digits == 0 || digits + 1 >= rest.n)
+        return (unsigned)n;
+    bool item = (rest.p[digits] == '.' || rest.p[digits] == ')') && rest.p[digits + 1] == ' ';
+    return (unsigned)(n + digits) + (item ? 2 : rest.p[digits] == ' ' ? 3 : 0);
+}
+
+struct str text_part(struct str text, size_t lines, size_t bytes, size_t *ret_left)
+{
+    size_t n = 0;
+    for (; n < text.n && lines && n < bytes; n++)
+        lines -= text.p[n] == '\n';
+    while (n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n++;
+    *ret_left = 0;
+    for (size_t i = n; i < text.n; i++)
+        *ret_left += text.p[i] == '\n' || i + 1 == text.n;
+    return str_sub(text, 0, n);
+}
+
 void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width)
 {
     CHECK(indent < width);

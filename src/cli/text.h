@@ -29,6 +29,12 @@ void text_raw_json(struct buf *buf, struct str json);
 unsigned text_width(struct str s);
 /* The text cut to `width` columns, with … at the cut. 0: all of it. */
 struct str text_fit(struct arena *arena, struct str s, unsigned width);
+/* Bytes of the line that fit into `width` columns, at least one character: up to a blank in the second half of it. */
+size_t text_fitting(struct str line, unsigned width);
+/* Columns by which what goes on below a line is set in: its own blanks, and the number or bullet after them. */
+unsigned text_hang(struct str line);
+/* The beginning of a text, at most so many lines and bytes (and the rest of a character); *ret_left: lines after it. */
+struct str text_part(struct str text, size_t lines, size_t bytes, size_t *ret_left);
 /* Words at `indent`, broken at blanks before `width`; the first line starts where the buffer stands. */
 void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width);
 /* 5s, 3m, 2h, 4d. */

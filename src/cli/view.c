@@ -297,8 +297,15 @@ static void field(struct buf *buf, const struct cli *cli, const char *name, stru
     buf_putc(buf, '\n');
 }
 
+static void put_body(struct buf *buf, const struct cli *cli, struct str body, struct str call, bool full)
+{
+    ARENA_SCOPE(arena);
+    body_write(buf, full ? body : body_beginning(&arena, body, call), cli->color, cli->width, 2);
+}
+
 /* A short text stands beside its name, everything else below it. */
-static void block(struct buf *buf, const struct cli *cli, struct str name, const struct json *value)
+static void block(struct buf *buf, const struct cli *cli, struct str name, const struct json *value, struct str call,
+                  bool full)
 {
     ARENA_SCOPE(arena);
     if (!value || value->type == JSON_NULL)
@@ -309,7 +316,7 @@ static void block(struct buf *buf, const struct cli *cli, struct str name, const
     }
     buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, text_line(&arena, name)));
     buf_putc(buf, '\n');
-    text_json(buf, value, 2);
+    put_body(buf, cli, body_tree(&arena, value), call, full);
 }
 
 struct str view_people(struct arena *arena, const struct json *call)
@@ -350,16 +357,17 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
         field(buf, cli, "decided", text_time(&arena, decided, now_ms));
 }
 
-void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title)
+void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title, bool full)
 {
     ARENA_SCOPE(arena);
+    struct str id = json_text(call, "toolCallId");
     const struct json *tool = json_get(call, "toolCall");
     const struct json *reason = json_get(call, "reason");
     struct str status = json_text(call, "status");
     struct str session = text_line(&arena, json_text(call, "sessionId"));
     if (!str_empty(title))
         session = arena_printf(&arena, "%.*s (%.*s)", STR_ARG(session), STR_ARG(title));
-    field(buf, cli, "call", json_text(call, "toolCallId"));
+    field(buf, cli, "call", id);
     field(buf, cli, "session", session);
     field(buf, cli, "thread", json_text(call, "threadId"));
     field(buf, cli, "agent", json_text(call, "agent"));
@@ -371,7 +379,7 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
         field(buf, cli, "reason", json_text(call, "reason"));
     field(buf, cli, "tool", json_text(tool, "name"));
     field(buf, cli, "does", body_sentence(&arena, call));
-    body_write(buf, body_lines(&arena, call), cli->color, cli->width, 2);
-    block(buf, cli, STR("edited input"), json_get(call, "updatedInput"));
-    block(buf, cli, STR("result"), json_get(call, "result"));
+    put_body(buf, cli, body_lines(&arena, call), id, full);
+    block(buf, cli, STR("edited input"), json_get(call, "updatedInput"), id, full);
+    block(buf, cli, STR("result"), json_get(call, "result"), id, full);
 }

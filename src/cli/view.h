@@ -37,8 +37,8 @@ struct str view_warned(struct arena *arena, const struct json *call);
 /* The call in one line, with its tool. */
 struct str view_summary(struct arena *arena, const struct json *call);
 struct str view_line(struct arena *arena, const struct json *call);
-/* A waiting call in full. `title` of its session may be empty. */
-void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title);
+/* Everything about a call. `title` of its session may be empty. Unless `full`, long texts are cut, and say so. */
+void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title, bool full);
 /* `allow_once by alice`, from {"decision","actor"} or a gate's reply. */
 struct str view_decision(struct arena *arena, const struct json *object);
 /* The title of a session within {"sessions":[…]}. */

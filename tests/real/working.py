@@ -8,7 +8,7 @@ from desk import desk
 from terminal import Tmux
 from world import NOD, PATIENCE, eventually, must
 
-ASKED = "Needs your approval"
+ASKED = "Waits for your answer"
 
 
 class Working(Tmux):

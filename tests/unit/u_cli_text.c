@@ -1,6 +1,7 @@
 /* Text for a terminal: safe, aligned, cut where it must be. */
 #include "cli/text.h"
 
+#include "cli/body.h"
 #include "cli/view.h"
 
 #include <stdarg.h>
@@ -57,6 +58,51 @@ static void wrapping(void **state)
     BUF_SCOPE(buf, 1000);
     text_wrap(&buf, STR("one two three four"), 2, 11);
     equal(buf_str(&buf), "one two\n  three\n  four\n");
+}
+
+/* What goes on below a line stands under its words; nothing is lost where the words for the right end do not fit. */
+static void rows_of_a_body(void **state)
+{
+    (void)state;
+    BUF_SCOPE(buf, 1000);
+    assert_int_equal(text_hang(STR("  12. item")), 6);
+    assert_int_equal(text_hang(STR("  • item")), 4);
+    assert_int_equal(text_hang(STR("   12 + added")), 8);
+    assert_int_equal(text_hang(STR("    plain")), 4);
+    assert_int_equal(text_hang(STR("12")), 0);
+    body_write(&buf, STR(" 1. one two three four five\n*make test\tneeds approval\n"), false, 21, 0);
+    equal(buf_str(&buf), "1. one two three \n   four five\nmake test\nneeds approval\n");
+    buf_clear(&buf);
+    body_write(&buf, STR("*make\tasks\n"), false, 30, 2);
+    equal(buf_str(&buf), "  make                    asks\n");
+    buf_clear(&buf);
+    body_write(&buf, STR("*make\tasks\n"), false, 0, 2);
+    equal(buf_str(&buf), "  make  asks\n");
+}
+
+static void what_is_long_is_cut_and_says_so(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, 4 << 20);
+    size_t left;
+    equal(text_part(STR("a\nb\nc"), 2, 100, &left), "a\nb\n");
+    assert_int_equal(left, 1);
+    equal(text_part(STR("añb"), 5, 2, &left), "añ");
+    assert_int_equal(left, 1);
+    for (int i = 0; i < 400; i++)
+        buf_puts(&buf, " x\n");
+    struct str whole = buf_str(&buf);
+    assert_true(str_eq(body_beginning(&arena, whole, STR("c1")), whole));
+    buf_puts(&buf, " y\n");
+    assert_true(str_ends(body_beginning(&arena, buf_str(&buf), STR("c1")),
+                         STR("\n!… 1 more line (0.0 KB). All of it: nod show c1 --full\n")));
+    buf_clear(&buf);
+    for (int i = 0; i < 1 << 20; i++)
+        buf_putc(&buf, 'z');
+    struct str cut = body_beginning(&arena, buf_str(&buf), STR("c 1"));
+    assert_true(cut.n < 40 << 10);
+    assert_true(str_ends(cut, STR("z…\n!… 1 more line (992.0 KB). All of it: nod show 'c 1' --full\n")));
 }
 
 static void ages(void **state)
@@ -207,6 +253,8 @@ int main(void)
         cmocka_unit_test(hidden_characters_are_shown),
         cmocka_unit_test(widths),
         cmocka_unit_test(wrapping),
+        cmocka_unit_test(rows_of_a_body),
+        cmocka_unit_test(what_is_long_is_cut_and_says_so),
         cmocka_unit_test(ages),
         cmocka_unit_test(times),
         cmocka_unit_test(json_for_people),

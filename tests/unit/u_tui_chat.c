@@ -71,12 +71,12 @@ static void a_question_takes_the_keys_of_a_quiet_person(void **state)
 {
     (void)state;
     ask(true);
-    assert_true(chat.asking && shows("Needs your approval") && shows("make test"));
+    assert_true(chat.asking && shows("Waits for your answer") && shows("make test"));
     assert_int_equal(chat_press(&chat, 'y'), TUI_NOTHING); /* not yet half a second */
     tui.now_us += TUI_ARM_US;
     assert_int_equal(chat_press(&chat, 'y'), TUI_ALLOW_ONCE);
     ask(false);
-    assert_false(chat.asking || shows("Needs your approval"));
+    assert_false(chat.asking || shows("Waits for your answer"));
 }
 
 static void letters_of_the_line_answer_nothing(void **state)

@@ -195,7 +195,7 @@ static void the_call_is_shown_whole(void **state)
     assert_true(on_screen(&tui, "Run 2 commands"));
     assert_true(on_screen(&tui, "✓ passes by Bash(make:*)"));
     assert_true(on_screen(&tui, "✕ denied"));
-    assert_true(on_screen(&tui, "Why it is asked: no rule"));
+    assert_true(on_screen(&tui, "Needs your approval: no rule"));
     (void)tui_press(&tui, 'j');
     assert_true(on_screen(&tui, "Replaced  x"));
     assert_true(on_screen(&tui, "   7 − old"));

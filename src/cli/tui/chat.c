@@ -236,8 +236,8 @@ static unsigned question_rows(struct tui_page *page, const struct chat *chat)
 static void put_question(struct tui_page *page, struct chat *chat, unsigned room)
 {
     struct tui *tui = chat->tui;
-    struct str which = tui->count > 1 ? arena_printf(page->arena, "Needs your approval, 1 of %zu", tui->count)
-                                      : STR("Needs your approval");
+    struct str which = tui->count > 1 ? arena_printf(page->arena, "Waits for your answer, 1 of %zu", tui->count)
+                                      : STR("Waits for your answer");
     unsigned end = page->screen.count + room;
     put_rule(page, "━", which);
     tui_page_put_question(page, tui, room - 3);

@@ -87,52 +87,16 @@ static void put_list(struct tui_page *page, struct tui *tui)
 
 /* ---- the call ---- */
 
-/* How much of the line fits into `width` columns, at least one character: up to a blank in the second half of it. */
-static size_t fitting(struct str line, unsigned width)
-{
-    size_t n = 0, blank = 0;
-    unsigned column = 0;
-    while (n < line.n) {
-        size_t one = utf8_valid_one(str_sub(line, n, line.n));
-        if (one == 0)
-            one = 1;
-        unsigned wide = text_width(str_sub(line, n, n + one));
-        if (n && column + wide > width)
-            return blank ? blank : n;
-        column += wide;
-        n += one;
-        if (line.p[n - 1] == ' ' && column > width / 2)
-            blank = n;
-    }
-    return n;
-}
-
 unsigned tui_page_put_body(struct tui_page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
 {
-    unsigned row = 0, line_number = 0;
-    while (body.n) {
-        struct str line = str_cut(body, '\n', &body);
-        char mark = line.n ? line.p[0] : ' ';
-        struct str right;
-        line = str_cut(str_sub(line, line.n ? 1 : 0, line.n), '\t', &right);
-        unsigned indent = 0;
-        line_number++;
-        do {
-            size_t n = fitting(line, page->width - indent);
-            struct str shown = arena_printf(page->arena, "%*s%.*s", (int)indent, "", STR_ARG(str_sub(line, 0, n)));
-            line = str_sub(line, n, line.n);
-            indent = page->indent;
-            bool fits = right.n && !line.n && text_width(shown) + text_width(right) + 2 <= page->width;
-            if (row >= top && row < top + room)
-                tui_page_put(page, fits ? tui_page_ends(page, shown, right) : shown, body_tint(mark), false);
-            if (!line.n) { /* words for the right end that do not fit beside it stand below */
-                line = fits ? STR_NONE : right;
-                right = STR_NONE;
-            }
-            row++;
-        } while (line.n);
-        if (row <= top + room)
-            *ret_line = line_number;
+    struct body_rows rows = {.body = body, .width = page->width, .indent = page->indent};
+    struct str text;
+    unsigned row = 0;
+    for (; body_next_row(page->arena, &rows, &text); row++) {
+        if (row >= top && row < top + room)
+            tui_page_put(page, text, body_tint(rows.mark), false);
+        if (!rows.line.n && row < top + room)
+            *ret_line = rows.number;
     }
     return row;
 }
