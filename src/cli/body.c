@@ -1,5 +1,7 @@
 #include "cli/body.h"
 
+#include "cli/markdown.h"
+
 #include <stdio.h>
 
 enum {
@@ -433,9 +435,10 @@ static void put_questions(struct buf *buf, const struct questions *questions)
     }
 }
 
-/* Markdown reads well as it is written: headings are bold, everything else keeps its letters and numbers. */
 static void put_plan(struct buf *buf, struct str plan)
 {
+    if (markdown_put(buf, plan))
+        return;
     do {
         struct str line = str_cut(plan, '\n', &plan);
         body_put_lines(buf, str_starts(line, STR("#")) ? '*' : ' ', "", line);

@@ -265,7 +265,7 @@ static void a_plan_chooses_the_mode_that_follows(void **state)
     take(&tui, "[{\"toolCallId\":\"p\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"ExitPlanMode\",\"input\":"
                "{\"plan\":\"# Plan\\n1. " EVIL "\"}},\"agent\":\"a\",\"reason\":{},\"preview\":{},"
                "\"suggestions\":[],\"digest\":\"d1\"}]");
-    assert_true(on_screen(&tui, "# Plan"));
+    assert_true(on_screen(&tui, "Plan") && on_screen(&tui, "════") && !on_screen(&tui, "# Plan"));
     (void)tui_press(&tui, 'y');
     assert_int_equal(tui.mode, TUI_PLANNING);
     check_screen(&tui);
