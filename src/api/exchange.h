@@ -70,7 +70,7 @@ struct api {
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     struct below *below; /* NULL: no tripwire */
     struct guesses guesses;
-    uint64_t answers[6]; /* by hundreds of the status */
+    uint64_t answers[6]; /* responses sent, counted by the first digit of their status */
     uint64_t query_us, queries;
 };
 

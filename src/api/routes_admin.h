@@ -49,7 +49,7 @@
     R(policy_trust, "POST", "/api/policy/trust", WIDE(TRUST), BODY_OBJECT,                                            \
       "Trust a project's policy file, by the hash of its content", "", "Trust", 200, "Policy")                        \
     R(channels_list, "GET", "/api/channels", WIDE(DECIDE), BODY_NONE,                                                 \
-      "How people who are not looking are told", "", NULL, 200, "ChannelList")                                        \
+      "Channels by which people are notified, and how each fares", "", NULL, 200, "ChannelList")                      \
     R(channels_test, "POST", "/api/channels/:channel/test", WIDE(LOGINS), BODY_OPTIONAL,                              \
       "Send a test message", "", NULL, 200, "ChannelTest")                                                            \
     R(deliveries_list, "GET", "/api/deliveries", WIDE(DECIDE), BODY_NONE,                                             \

@@ -25,7 +25,7 @@ struct terminal {
     struct arena arena;
     struct str cwd;
     struct view *views;          /* newest first; the first is the one that "continue" and "cancel" mean */
-    unsigned open;               /* acts whose operations are still under way */
+    unsigned open;               /* messages of the client whose operations at the gate have not ended */
 };
 
 /* How far a client has read: all messages of the events before `seq`, and `part` of those that `seq` makes. */

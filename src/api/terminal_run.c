@@ -320,7 +320,7 @@ static void begin(struct terminal_act *act)
     gate_change_session(terminal->api->gate, &act->change);
 }
 
-/* The message's bytes end with this call: what is read of them is the act's from here. */
+/* Copies what the act still needs: the message's bytes are freed when this call returns. */
 static void own(struct terminal_act *act)
 {
     struct arena *arena = &act->arena;

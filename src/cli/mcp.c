@@ -92,7 +92,7 @@ static void answer(struct mcp_asking *asking, const struct call *call)
     put_line(asking->mcp, &line);
 }
 
-/* Asks for the length of one piece; true when that was the end of it. */
+/* Sends the call and waits PIECE_S for a decision. True when the client has got its answer; else it is called again. */
 static bool attempt(struct mcp_asking *asking)
 {
     ARENA_SCOPE(arena);

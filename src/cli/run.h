@@ -11,7 +11,7 @@ struct running {
     bool asks;             /* the person at this terminal is asked */
     struct buf said;       /* text shown while it was streamed, of the answer under way */
     struct buf told;       /* id of the call whose output was shown while it ran */
-    unsigned told_lines;   /* lines of that output shown so far */
+    unsigned told_lines;   /* lines of that call's output shown so far */
     bool fresh;            /* the cursor stands at the beginning of a line */
     uint64_t after;
     bool over;

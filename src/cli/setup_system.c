@@ -286,7 +286,7 @@ static struct rc start_server(struct system *s, struct err *err)
     remote_close(s->cli);
     if (s->systemd) {
         TRY(start_unit(s, s->unit, unit_text(s, self), err));
-    } else if (does(s, "start the server as %s, until the machine stops; its words: %s/serve.log", s->user, s->data)) {
+    } else if (does(s, "start the server as %s, until the machine stops; its log: %s/serve.log", s->user, s->data)) {
         TRY(start_process(s, self, s->user, s->data, "serve", err));
     }
     for (int i = 0; i < TRIES && !s->dry; i++) {

@@ -16,7 +16,7 @@
 #define PARENT_FIELDS(F)                                                              \
     F(text, thread, "threadId", ALWAYS, "the thread that has started it")             \
     F(text, call, "callId", ALWAYS, "the call that it does")                          \
-    F(text, run, "runId", ALWAYS, "the run of that call")
+    F(text, run, "runId", ALWAYS, "the run that made that call")
 
 #define BASIS_FIELDS(F)                                                               \
     F(text, prompt, "prompt", SET, "the task at hand")                                \
@@ -54,7 +54,7 @@
 
 #define COMPACTION_FIELDS(F)                                                          \
     F(text, run, "runId", ALWAYS, "the run")                                          \
-    F(text, summary, "summary", SET, "what stands for all that came before")          \
+    F(text, summary, "summary", SET, "a summary, which replaces the conversation before it") \
     F(number, tokens_before, "tokensBefore", ALWAYS, "how long the conversation was") \
     F(usage, usage, "usage", SET, "tokens of summing up")                             \
     F(basis, basis, "basis", SET, "the run as it was: reading may begin here")

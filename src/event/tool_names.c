@@ -145,7 +145,7 @@ static void doubt(struct naming *n, const char *why)
 
 /* ---- rows ---- */
 
-/* Whether a field of this name is one of the row's own. */
+/* Nod's name for a field that the agent calls `key`; empty when the row does not have it. */
 static struct str field_of(const struct row *row, struct str key)
 {
     for (struct str rest = str_of(row->fields); !str_empty(rest);) {

@@ -20,7 +20,7 @@ struct archivist {
     struct gate_archiving *archiving;
     char *actor;
     struct archive_plan *plan;
-    struct err err;         /* the thread's, then the moves' */
+    struct err err;         /* set by the thread until it is joined, then on the loop by a move that failed */
     size_t at;              /* the next session to move */
     unsigned moving;
     pthread_t thread;

@@ -1,4 +1,4 @@
-/* The life of the outbox, and what people ask it. */
+/* Starts and ends the outbox, and answers what routes of the API ask it: channels, devices, test messages. */
 #include "notify/outbox.h"
 
 #include "base/base64.h"

@@ -33,7 +33,7 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
                 stop_note(j, rule);
         }
         else if (maybe)
-            note_unknown(j, "only bash knows whether a rule speaks against it");
+            note_unknown(j, "its words are known only when bash runs it, and there are rules against some commands");
     }
 }
 
@@ -49,7 +49,7 @@ static void stops_by_program(struct judging *j, struct argv *argv, struct str pr
     for (size_t i = 1; i < argv->count; i++) {
         key.second = argv->words[i].text;
         if (!word_literal(&argv->words[i]))
-            note_unknown(j, "only bash knows whether a rule speaks against it");
+            note_unknown(j, "its words are known only when bash runs it, and there are rules against some commands");
         if (is_option(key.second)) {
             value = str_find(key.second, '=') == key.second.n;
             continue;
@@ -211,7 +211,7 @@ static void holes_stop(struct judging *j, const struct word *word)
     }
     for (size_t i = 0; i < j->set->stop_name_count; i++) {
         if (could_name(word, j->set->stop_names[i])) {
-            note_unknown(j, "only bash knows whether a rule speaks against one of its files");
+            note_unknown(j, "a file it names is known only when bash runs it, and there are rules against some");
             return;
         }
     }

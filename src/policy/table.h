@@ -171,7 +171,7 @@ struct table_operand {
 struct table_lists {
     uint32_t behind, touches; /* row that gets the words behind `--`; paths it writes whatever its words say */
     uint32_t prefixes, paths; /* what may stand before an option's name, before a path */
-    uint32_t does; /* commands whose effect it may have, too: rules against them hold where it removes or risks */
+    uint32_t does; /* commands of the same effect: a deny or ask of theirs holds here, where the row removes or risks */
 };
 struct table_row {
     uint32_t name;          /* the first of its names */

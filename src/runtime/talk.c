@@ -48,7 +48,7 @@ static void take_user(struct talk *talk, const struct event *event, struct str d
     talk->run.prompt = message.text;
 }
 
-/* Adds it to the run's, and says how many tokens it is. */
+/* Adds the usage of one answer to the run's sum; returns the tokens of that answer, those of the cache included. */
 static int64_t add_usage(struct talk *talk, const struct data_usage *usage)
 {
     struct run_usage now = prices_read_usage(usage);

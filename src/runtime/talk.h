@@ -30,7 +30,7 @@ struct talk {
     struct turn *first, *last;
     struct map calls;            /* id → struct call */
     struct map looks;            /* tool and input → struct look, of those that only look */
-    struct map repeats;          /* id of a call that saw what its look had seen → that look */
+    struct map repeats;          /* id of a call with the same result as an earlier one → the earlier one's look */
     struct run_state run;        /* the last one */
     struct str system;           /* added by whoever started the run */
     struct str told;             /* the last SYSTEM_PROMPT */

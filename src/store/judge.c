@@ -58,7 +58,7 @@ struct fact_head *facts_head(struct facts *facts, struct str session)
     if (!head)
         head = add_head(facts, session);
     if (session.n)
-        facts->recent_head = head; /* lookups of the installation's head come in between */
+        facts->recent_head = head; /* not the installation's: every append looks that up between two of a session */
     return head;
 }
 
@@ -241,7 +241,7 @@ static struct rc check_events(struct facts *facts, const struct append *append, 
     return RC_OK;
 }
 
-/* ---- what is written of it ---- */
+/* ---- events of an accepted append, with their numbers and hashes ---- */
 
 static void advance_head(struct facts *facts, struct fact_head *head, struct event *event)
 {

@@ -20,7 +20,7 @@ enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000, LOCK_BYTES = 128 };
 /* The contents of nod.lock: the process that holds it, and the database it was opened for. */
 struct lock_words {
     struct str pid;
-    uint64_t device, inode; /* 0: it does not say */
+    uint64_t device, inode; /* 0: the file does not name them */
 };
 
 static struct lock_words read_lock(struct arena *arena, const char *lock)

@@ -107,7 +107,7 @@ struct servers {
     struct server_set own;
     pthread_mutex_t lock;       /* for everything below */
     struct server_set *sets;    /* sets of repositories; never freed before the end */
-    struct map pins;            /* root, line feed, tool → struct pin */
+    struct map pins;            /* the key is "FOLDER\nTOOL"; the value a struct pin */
     struct map trusted;         /* path → digest, a C string */
 };
 

@@ -175,7 +175,8 @@ struct rc server_list(struct server *server, const atomic_bool *cancelled, struc
 {
     struct listing list = {0};
     list.tools = arena_array(&list.arena, struct server_tool, MCP_TOOLS_MAX);
-    atomic_store(&server->stale, false); /* before: what changes while it is read is asked for once more */
+    /* Before reading: a change that is announced meanwhile sets it again, and the list is read once more. */
+    atomic_store(&server->stale, false);
     struct rc rc = read_pages(server, &list, cancelled, err);
     lock(server);
     if (rc_ok(rc)) {

@@ -13,7 +13,7 @@ export const ARM_MS = 500;
 
 let armedStamp = "";
 
-/* What must not have changed while it was looked at. */
+/* Names the requests that are shown, with their digests: an answer counts only while this is the same. */
 export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}${item.p.cut ? "\ncut" : ""}`).join("\n\n");
 export const isArmed = (items: Item[]): boolean => items.length > 0 && armedStamp === stampOf(items) && state.connection === "live";
 

@@ -334,7 +334,7 @@ export interface UsageData {
 export interface ParentData {
   threadId: string; // the thread that has started it
   callId: string; // the call that it does
-  runId: string; // the run of that call
+  runId: string; // the run that made that call
 }
 
 /** A run, summed up. */
@@ -390,7 +390,7 @@ export interface UserSystemPromptData {
 /** The conversation is replaced by its summary. */
 export interface CompactionData {
   runId: string; // the run
-  summary?: string; // what stands for all that came before
+  summary?: string; // a summary, which replaces the conversation before it
   tokensBefore: number; // how long the conversation was
   usage?: UsageData; // tokens of summing up
   basis?: BasisData; // the run as it was: reading may begin here

@@ -1,5 +1,5 @@
-/* History: every decision, searchable, exportable. What is filtered stands in the address, so that it can be kept, linked to,
- * and led to from a figure. */
+/* History: every decision, searchable, exportable. The filters are in the address, so that a search can be kept as a bookmark,
+ * shared, and linked to from a figure. */
 import { useEffect, useState } from "preact/hooks";
 import { get, send } from "./api";
 import { linkOf } from "./decided";

@@ -15,7 +15,7 @@ enum { CHAT_LINE_BYTES = 16384, CHAT_HISTORY = 100, CHAT_STATUS_BYTES = 120 };
 enum chat_act { CHAT_PROMPT = TUI_QUIT + 1, CHAT_END };
 
 struct chat {
-    struct tui *tui;        /* the calls of the session; the size and the time are its members */
+    struct tui *tui;        /* waiting calls of the session; also the size of the screen and the time */
     struct str title;       /* safe: agent and folder */
     char status[CHAT_STATUS_BYTES]; /* safe: what the agent is doing, its mode, its cost */
     struct buf said;        /* the conversation so far: lines as in body.h */

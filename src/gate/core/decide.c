@@ -17,7 +17,9 @@
 
 enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
        DECIDE_LOST };
-enum { NEEDS_OF_CALL = 2 }; /* needs of the append about the call; the next one is tokens_installation_unchanged */
+/* The first two needs of the append are about the call. The third is tokens_installation_unchanged: an append that is
+ * refused for that one is judged again, because nothing is wrong with the call. */
+enum { NEEDS_OF_CALL = 2 };
 enum { LOOKS_MAX = 3, PARTIAL_LOOKS_MAX = 30 };
 
 /* ---- what is kept ---- */
