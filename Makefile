@@ -98,7 +98,7 @@ dist:                ## a source tarball with the page built in, into build-dist
 	@dev/setup build
 	@dev/dist $(COMMIT)
 
-static:              ## build-static/nod: one file with musl and every library in it (Debian 12; compiles the libraries once)
+static:              ## build-static/nod: one file with musl and every library in it (compiles the libraries once)
 	@dev/setup static
 	@dev/static
 
