@@ -57,6 +57,25 @@ export default {
     await page.goto(link(server, session, "nothing"));
     await page.locator(".decided [role=alert]", { hasText: "no such request" }).waitFor();
   },
+  async "history: no letter of a search is lost when the page draws while it is typed"(server) {
+    const page = await person(server);
+    await page.goto(`${server.url}/#/history`);
+    const field = page.locator("input[type=search]");
+    await field.waitFor();
+    // A key's letter, and before any other task a drawing (the help opens).
+    const typed = await field.evaluate(async (element) => {
+      element.focus();
+      document.execCommand("insertText", false, "use");
+      element.blur();
+      dispatchEvent(new KeyboardEvent("keydown", { key: "?" }));
+      for (let i = 0; i < 50; i++) await Promise.resolve();
+      return element.value;
+    });
+    same(typed, "use", "the field");
+    await page.locator(".help").waitFor();
+    must(page.url().endsWith("#/history?text=use"), page.url());
+  },
+
   async "history: search over inputs and words, filters in the address, saved filters, and a row leads to its request"(server) {
     const session = await server.session(), other = await server.session({ cwd: "/tmp/elsewhere" }), page = await person(server);
     for (const [s, command, id] of [[session, "make one", "a1"], [session, "make two", "a2"], [other, "make three", "a3"]]) await server.bash(s, command, id);

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, send } from "./api";
 import { linkOf } from "./decided";
-import { toast, useStore } from "./store";
+import { changed, state, toast, useStore } from "./store";
 import { Shown, shortPath, took } from "./text";
 import type { AuditRecord } from "./types";
 import { DECISIONS, toolName } from "./words";
@@ -148,7 +148,12 @@ export function History() {
     const timer = setTimeout(() => void load(0), 150);
     return () => clearTimeout(timer);
   }, [connection, route]);
-  const set = (change: Partial<Wanted>) => { location.replace(historyLink({ ...readRoute(location.hash), ...change })); };
+  // Without a hashchange, which comes later: a drawing before it would put the text before the last letter back into the field.
+  const set = (change: Partial<Wanted>) => {
+    state.route = historyLink({ ...readRoute(state.route), ...change });
+    history.replaceState(null, "", state.route);
+    changed();
+  };
   const save = (format: "csv" | "jsonl") => void download(wanted, format).catch((error: Error) => toast(error.message, "bad"));
   const met = records ?? [];
   return (
