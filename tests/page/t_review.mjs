@@ -1,5 +1,5 @@
 // Review: comments on lines, an edit with its difference beside it, keys for everything, large inputs.
-import { face, heading, must, poll, same } from "./check.mjs";
+import { count, face, heading, must, poll, same } from "./check.mjs";
 import { armed, person, PHONE } from "./rig.mjs";
 
 const EDITS = [{ old_string: "let sum = 0;\n", new_string: "let sum = 1;\n" }, { old_string: "return sum;\n", new_string: "return format(sum);\n" }];
@@ -57,6 +57,27 @@ export default {
     await page.keyboard.press("Escape");
     await poll(() => page.locator(".panel").count(), (n) => n === 0);
   },
+  async "review: keys that follow an edited answer go to the list, while the answer is under way"(server) {
+    const s = await server.session(), page = await person(server);
+    let send;
+    const held = new Promise((done) => { send = done; });
+    await page.route("**/approvals/edited", async (route) => { if (route.request().method() === "POST") await held; await route.continue(); });
+    await server.bash(s, "make test", "edited");
+    await server.bash(s, "make check", "next");
+    await count(page, 2);
+    await page.locator(".request", { hasText: "make test" }).waitFor();
+    await armed(page);
+    await page.keyboard.press("e");
+    await poll(() => page.evaluate(() => document.activeElement?.shadowRoot?.activeElement?.matches(".cm-content") ?? false), Boolean);
+    await page.keyboard.type("time ");
+    await page.locator(".edit-changes", { hasText: "time make test" }).waitFor();
+    await page.keyboard.press("Control+Enter");
+    await page.keyboard.press("j");
+    await page.locator(".request", { hasText: "make check" }).waitFor();
+    send();
+    same((await poll(() => server.status("edited", s), (call) => call.status === "allowed")).input.command, "time make test", "the edited command");
+  },
+
   async "review: risk stands at the part that causes it, and at the edge of the request"(server) {
     const session = await server.session(), page = await person(server);
     await server.bash(session, "cd src && rm -rf out", "c");

@@ -92,6 +92,9 @@ async function holds(item: Item, words: string): Promise<boolean> {
 export async function answer(item: Item, decision: string, extra: Extra = {}): Promise<boolean> {
   if (item.closed || item.busy || state.connection !== "live") return false;
   item.busy = true;
+  // Keys that are pressed while it is under way are meant for the list, not for the field that was sent.
+  const field = document.activeElement;
+  if (field instanceof HTMLElement && field.closest(".answers .panel")) field.blur();
   changed();
   if (state.prefs.undo && isAllow(decision) && !await holds(item, DECISIONS[decision] ?? decision)) return false;
   const path = `/api/sessions/${encodeURIComponent(item.p.sessionId)}/approvals/${encodeURIComponent(item.p.toolCallId)}`;
@@ -146,5 +149,12 @@ export function show(key: string | null): void {
   // From another screen it is a step, which Back undoes; within the inbox it is none. Neither makes a hashchange.
   if (location.hash !== hash) history[/^(#\/?|#\/request\/.*)?$/.test(location.hash) ? "replaceState" : "pushState"](null, "", hash);
   state.route = hash;
+  changed();
+}
+
+/* Picks all of them, or none when all are picked; the ones whose answer is under way are left out. */
+export function pickAll(items: Item[]): void {
+  const open = items.filter((item) => !item.busy), all = open.every((item) => state.picked.has(item.key));
+  for (const item of open) if (all) state.picked.delete(item.key); else state.picked.add(item.key);
   changed();
 }

@@ -1,7 +1,7 @@
 /* The inbox: everything that waits, oldest first; the request beside it (or instead of it on a phone). */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
-import { answer, isArmed, show, useArmed } from "./answers";
+import { answer, isArmed, pickAll, show, useArmed } from "./answers";
 import { readWhole } from "./live";
 import { agentOf, GROUPINGS, KINDS, setHovered, shownGroups, titleOf, type Group } from "./order";
 import { Preview } from "./preview/preview";
@@ -41,13 +41,6 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
       </button>
     </div>
   );
-}
-
-/* All of them, or none when all are picked. */
-export function pickAll(items: Item[]): void {
-  const all = items.every((item) => state.picked.has(item.key));
-  for (const item of items) if (all) state.picked.delete(item.key); else state.picked.add(item.key);
-  changed();
 }
 
 interface Line { y: number; group?: Group; item?: Item }

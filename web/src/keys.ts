@@ -1,5 +1,5 @@
 /* Every key, in one table: the help is printed from it. */
-import { answer, isArmed, show, undo } from "./answers";
+import { answer, isArmed, pickAll, show, undo } from "./answers";
 import { neighbour, shownGroups, shownOrder } from "./order";
 import type { Panel } from "./request";
 import { pickByNumber } from "./question";
@@ -95,10 +95,7 @@ export function act(key: string, setPanel: (panel: Panel) => void): void { void 
 function picks(key: string): boolean {
   const item = openItem() ?? (state.open !== null && isInbox() ? state.items.get(state.open) : undefined);
   if (!item || item.closed || !canAnswer() || (key !== "x" && key !== "X")) return false;
-  const group = key === "X" ? shownGroups().find((one) => one.items.includes(item))?.items ?? [item] : [item];
-  const all = group.every((one) => state.picked.has(one.key));
-  for (const one of group) if (all) state.picked.delete(one.key); else state.picked.add(one.key);
-  changed();
+  pickAll(key === "X" ? shownGroups().find((one) => one.items.includes(item))?.items ?? [item] : [item]);
   return true;
 }
 
