@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { RESULT_LINES = 3, NOTE_BYTES_MAX = 64 << 10, LEFT_ON_THE_TERMINAL = 200 };
+enum { RESULT_LINES = 3, NOTE_BYTES_MAX = 64 << 10 };
 
 #define TOLD '\002' /* begins a line of claude_screen_tell */
 
@@ -45,7 +45,7 @@ struct rc claude_screen_open(struct claude_screen *screen, struct str session, s
         return err_set(err, ERR_IO, "no standard error: %s", strerror(errno));
     TRY(inbox_open(&screen->inbox, &screen->person, arena_c(arena, session), err));
     struct str title = arena_printf(arena, "Nod  claude · %.*s", STR_ARG(text_line(arena, local_title(folder))));
-    chat_init(&screen->chat, &screen->inbox.tui, title);
+    chat_init(&screen->chat, &screen->inbox.tui, title, "claude");
     TRY(tui_terminal_open(screen->person.color, err));
     screen->open = true;
     chat_say(&screen->chat, '#', "",
@@ -98,27 +98,16 @@ static void take_streams(struct claude_screen *screen)
         chat_say(&screen->chat, '#', "claude! ", line);
 }
 
-/* The conversation's last lines, for the terminal's own memory. */
-static void leave_words(struct claude_screen *screen)
-{
-    BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    struct str said = buf_str(&screen->chat.said);
-    unsigned lines = 0;
-    size_t at = said.n;
-    while (at > 0 && lines <= LEFT_ON_THE_TERMINAL)
-        lines += said.p[--at] == '\n';
-    body_write(&buf, str_sub(said, at ? at + 1 : 0, said.n), screen->person.color, screen->person.width, 0);
-    cli_out(buf_str(&buf));
-}
-
 void claude_screen_close(struct claude_screen *screen)
 {
     if (screen->real_stderr <= 0)
         return;
     if (screen->open) {
         take_streams(screen);
+        BUF_SCOPE(last, TEXT_BYTES_MAX);
         tui_terminal_close();
-        leave_words(screen);
+        chat_last(&last, &screen->chat, screen->person.color, screen->person.width);
+        cli_out(buf_str(&last));
     }
     screen->open = false;
     (void)dup2(screen->real_stderr, STDERR_FILENO);

@@ -157,7 +157,8 @@
       "Shows what the agent says and does, and asks here before it changes anything: y yes, n no with "    \
       "words for the agent, s for the session, a always, e edit first, q end the run. Others may answer "  \
       "too. The run lives in the server: it goes on when this command ends. Ctrl-C cancels it. Exit "      \
-      "status 0 when it completed, 1 when not.",                                                           \
+      "status 0 when it completed, 1 when not. Without WORDS, at a terminal, it is a conversation: "       \
+      "write what is to be done, answer questions in place, write again.",                                 \
       OPTION(0, "cwd", "DIR", "the folder to work in; else this one")                                      \
       OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
       OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "cli/body.h"
 #include "cli/local.h"
 #include "cli/view.h"
 #include "http/http.h"
@@ -23,8 +24,14 @@ enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, OUTPUT_LINES_SHOWN = 200, AWAY_U
 
 static void put_line(struct running *running, enum tint tint, struct str text)
 {
+    static const char marks[] = {[TINT_NONE] = ' ', [TINT_BOLD] = '*', [TINT_DIM] = '#', [TINT_RED] = '^',
+                                 [TINT_GREEN] = '=', [TINT_YELLOW] = '!', [TINT_CYAN] = ' ', [TINT_MAGENTA] = '?'};
     ARENA_SCOPE(arena);
     struct cli *cli = running->cli;
+    if (running->screen) {
+        run_screen_say(running->screen, marks[tint], "", text);
+        return;
+    }
     if (!running->fresh)
         cli_out(STR("\n"));
     struct str line = text_fit(&arena, text_line(&arena, text), cli->width);
@@ -35,6 +42,10 @@ static void put_line(struct running *running, enum tint tint, struct str text)
 static void put_text(struct running *running, struct str text)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    if (running->screen) {
+        run_screen_stream(running->screen, text);
+        return;
+    }
     utf8_show(&buf, text, true);
     if (buf.n == 0)
         return;
@@ -102,6 +113,11 @@ static void on_message(struct running *running, const struct json *event, const 
     for (const struct json *block = content ? content->first : NULL; block; block = block->next)
         if (str_is(json_text(block, "type"), "text"))
             buf_put(&text, json_text(block, "text"));
+    if (running->screen) {
+        if (text.n)
+            run_screen_say(running->screen, ' ', "nod     ", buf_str(&text));
+        return;
+    }
     if (!str_eq(buf_str(&text), buf_str(&running->said))) {
         if (!running->fresh)
             cli_out(STR("\n"));
@@ -117,7 +133,7 @@ static void on_call(struct running *running, const struct json *event, const str
 {
     ARENA_SCOPE(arena);
     struct str who = run_sub_agent(json_text(event, "actor"));
-    if (str_is(json_text(json_get(data, "verdict"), "effect"), "ask"))
+    if (str_is(json_text(json_get(data, "verdict"), "effect"), "ask") && !running->screen)
         return; /* the question names it */
     put_line(running, TINT_CYAN,
              arena_printf(&arena, "• %.*s%s%.*s %.*s", STR_ARG(who), who.n ? ": " : "",
@@ -129,8 +145,23 @@ static void on_request(struct running *running, const struct json *event, const 
     ARENA_SCOPE(arena);
     struct err err;
     (void)event;
+    if (running->screen)
+        return; /* its inbox asks */
     if (rc_bad(run_ask(running, &arena, json_text(data, "toolCallId"), &err)))
         cli_note("nod: %s", err.text);
+}
+
+/* On a screen the question is gone when it is answered: the answer stays in the conversation. */
+static void on_response(struct running *running, const struct json *event, const struct json *data)
+{
+    ARENA_SCOPE(arena);
+    struct str decision = json_text(data, "decision"), words = json_text(data, "feedback");
+    struct str by = str_empty(json_text(data, "actor")) ? json_text(event, "actor") : json_text(data, "actor");
+    if (!running->screen)
+        return;
+    put_line(running, str_starts(decision, STR("allow")) ? TINT_GREEN : TINT_RED,
+             arena_printf(&arena, "  %.*s by %.*s%s%.*s", STR_ARG(body_decision(&arena, data)), STR_ARG(by),
+                          words.n ? ": " : "", STR_ARG(words)));
 }
 
 static struct str last_line(struct str text)
@@ -182,7 +213,12 @@ static void on_status(struct running *running, const struct json *event, const s
         return;
     for (size_t i = 0; i < sizeof over / sizeof *over; i++)
         running->over = running->over || str_is(status, over[i]);
-    if (!running->over)
+    if (running->screen) {
+        running->busy = !running->over;
+        running->over = false; /* the conversation goes on */
+        run_screen_status(running->screen, str_is(status, "awaiting_approval") ? STR("waits for an answer") : status);
+    }
+    if (running->screen ? running->busy : !running->over)
         return;
     running->cli->status = str_is(status, "completed") ? 0 : 1;
     if (running->cli->json)
@@ -206,6 +242,7 @@ static const struct {
 } shown[] = {
     {"AGENT_MESSAGE", on_message}, {"TOOL_CALL", on_call},       {"TOOL_APPROVAL_REQUEST", on_request},
     {"TOOL_RESULT", on_result},    {"RUN_STATUS", on_status},    {"LOCAL_SYSTEM_MESSAGE", on_note},
+    {"TOOL_APPROVAL_RESPONSE", on_response},
 };
 
 static void show_event(struct running *running, const struct json *event)
@@ -231,18 +268,22 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     uint64_t seq;
     if (rc_bad(json_parse(&arena, data, &json, NULL)))
         return true;
+    if (running->screen)
+        run_screen_lock(running->screen);
     if (str_is(type, "live") && !running->cli->json)
         on_live(running, json);
-    if (str_is(type, "live") || !str_to_u64(id, &seq) || seq <= running->after)
-        return true;
-    show_event(running, json);
-    running->after = seq;
+    if (!str_is(type, "live") && str_to_u64(id, &seq) && seq > running->after) {
+        show_event(running, json);
+        running->after = seq;
+    }
+    if (running->screen)
+        run_screen_unlock(running->screen);
     return !running->over;
 }
 
 /* ---- following, through restarts of the server ---- */
 
-static struct rc follow_run(struct running *running, struct err *err)
+struct rc run_follow(struct running *running, struct err *err)
 {
     struct http_client *client;
     TRY(remote_client(running->cli, &client, err));
@@ -313,7 +354,7 @@ static struct str prompt_of(struct cli *cli)
     return prompt;
 }
 
-static struct rc begin(struct running *running, struct err *err)
+struct rc run_begin(struct running *running, struct str prompt, struct str session, struct err *err)
 {
     struct cli *cli = running->cli;
     struct reply reply;
@@ -324,11 +365,11 @@ static struct rc begin(struct running *running, struct err *err)
     TRY(option_number(cli, "iterations", 1000, &iterations, err));
     TRY(local_folder(cli, option_text(cli, "cwd") ? option_text(cli, "cwd") : ".", &folder, err));
     json_open(&out, '{');
-    json_member(&out, "prompt", prompt_of(cli));
+    json_member(&out, "prompt", prompt);
     json_member(&out, "model", str_of(option_text(cli, "model")));
     json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
-    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
-    if (!option_text(cli, "session"))
+    json_member(&out, "sessionId", session);
+    if (str_empty(session))
         json_member(&out, "cwd", str_of(folder));
     json_member_u64(&out, "maxIterations", iterations);
     json_close(&out, '}');
@@ -336,6 +377,17 @@ static struct rc begin(struct running *running, struct err *err)
     running->id = json_text(reply.json, "id");
     running->session = json_text(reply.json, "sessionId");
     running->thread = json_text(reply.json, "threadId");
+    return RC_OK;
+}
+
+struct rc run_execute(struct running *running, struct err *err)
+{
+    struct cli *cli = running->cli;
+    struct reply reply;
+    struct str target = arena_printf(&cli->arena, "/api/agent-requests/%s/execute",
+                                     remote_escape(&cli->arena, running->id).p);
+    TRY(remote_post(cli, target, STR("{}"), &reply, err));
+    running->status = json_text(reply.json, "status");
     return RC_OK;
 }
 
@@ -363,7 +415,7 @@ static struct rc ask_waiting(struct running *running, struct err *err)
     return RC_OK;
 }
 
-static struct rc last_event(struct running *running, struct err *err)
+struct rc run_last_event(struct running *running, struct err *err)
 {
     for (;;) {
         ARENA_SCOPE(arena);
@@ -384,18 +436,18 @@ struct rc run_command(struct cli *cli, struct err *err)
     static struct running the_run; /* static: a thread may use it until the process ends */
     struct running *running = &the_run;
     const char *old = option_text(cli, "resume");
-    struct reply reply;
     *running = (struct running){.cli = cli, .said = buf_init(TEXT_BYTES_MAX), .fresh = true,
                                 .told = buf_init(LIMIT_ID_BYTES)};
     running->asks = isatty(STDIN_FILENO) && !cli->json;
+    if (!old && cli->argc == 0 && running->asks && isatty(STDOUT_FILENO) && !option_flag(cli, "detach"))
+        return run_screen_command(running, err);
     if ((old != NULL) == (cli->argc > 0))
         return err_set(err, ERR_INVALID, "say what is to be done, or --resume ID");
-    TRY(old ? resume(running, old, err) : begin(running, err));
+    TRY(old ? resume(running, old, err)
+            : run_begin(running, prompt_of(cli), str_of(option_text(cli, "session")), err));
     if (old || option_text(cli, "session"))
-        TRY(last_event(running, err));
-    struct str target = arena_printf(&cli->arena, "/api/agent-requests/%s/execute",
-                                     remote_escape(&cli->arena, running->id).p);
-    TRY(remote_post(cli, target, STR("{}"), &reply, err));
+        TRY(run_last_event(running, err));
+    TRY(run_execute(running, err));
     if (option_flag(cli, "detach")) {
         cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(running->id)));
         return RC_OK;
@@ -403,12 +455,12 @@ struct rc run_command(struct cli *cli, struct err *err)
     TRY(catch_interrupt(running, err));
     if (old && !cli->json)
         TRY(ask_waiting(running, err));
-    struct str status = json_text(reply.json, "status");
+    struct str status = running->status;
     if (old && !str_is(status, "running") && !str_is(status, "awaiting_approval")) {
         cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(status)));
         return RC_OK;
     }
-    struct rc rc = follow_run(running, err);
+    struct rc rc = run_follow(running, err);
     buf_done(&running->said);
     buf_done(&running->told);
     return rc;

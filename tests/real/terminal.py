@@ -2,46 +2,13 @@
 import contextlib
 import json
 import os
-import shlex
-import shutil
-import subprocess
 
 from desk import NEW, desk
+from tmux import Tmux
 from world import Failure, Skip, eventually, must
 
 DIALOG = "Do you want to proceed?"
 TOUCH = ("Bash", {"command": "touch made.txt", "description": "Make a file"})
-
-
-class Tmux:
-    """A program in a terminal, in the folder of the project; when it ends, its status is on the screen."""
-
-    def __init__(self, d, *command, width=110, height=40):
-        if not shutil.which("tmux"):
-            raise Skip("tmux is not installed")
-        self.environment = {**d.world.environment, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        self.socket = os.path.join(d.world.folder, "tmux")
-        line = shlex.join(command) + "; echo status $?; exec cat"
-        self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-c", d.project, "sh", "-c", line)
-
-    def tmux(self, *words):
-        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], env=self.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False).stdout
-
-    def screen(self):
-        return self.tmux("capture-pane", "-p")
-
-    def press(self, *keys):
-        self.tmux("send-keys", *keys)
-
-    def sees(self, *texts):
-        return eventually(lambda: next((text for text in texts if text in self.screen()), None),
-                          lambda: f"{texts} on the screen:\n{self.screen()}")
-
-    def types(self, text):
-        self.tmux("send-keys", "-l", text)
-        self.sees(text)
-        self.tmux("send-keys", "Enter")
 
 
 class Terminal(Tmux):
@@ -51,7 +18,7 @@ class Terminal(Tmux):
             json.dump({"hasCompletedOnboarding": True, "lastOnboardingVersion": NEW, "theme": "dark",
                        "customApiKeyResponses": {"approved": ["sk-dummy"], "rejected": []},
                        "projects": {d.project: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}, file)
-        super().__init__(d, d.program, *arguments)
+        super().__init__(d.world, d.project, d.program, *arguments)
         self.sees("❯")
 
     def answers(self, key):

@@ -5,28 +5,15 @@ import re
 import threading
 
 from desk import desk
-from terminal import Tmux
+from tmux import Tmux
 from world import NOD, PATIENCE, eventually, must
 
 ASKED = "Waits for your answer"
 
 
-class Working(Tmux):
-    def armed(self, key):
-        """Presses a key that answers, when the question takes answers."""
-        self.sees("[y]")
-        self.press(key)
-
-    def prompt(self, text):
-        """Writes to the agent, when the line has the keys."""
-        self.tmux("send-keys", "-l", text)
-        self.sees(f"> {text}")
-        self.press("Enter")
-
-
 @contextlib.contextmanager
 def working(d, *arguments, width=100, height=32):
-    one = Working(d, NOD, "claude", *arguments, width=width, height=height)
+    one = Tmux(d.world, d.project, NOD, "claude", *arguments, width=width, height=height)
     try:
         one.sees("Write what is to be done")
         yield one
@@ -71,7 +58,7 @@ def test_with_p_it_asks_in_place(place):
     """One prompt, at a terminal: each question stands there and is answered there, with the words of a denial."""
     script = [("Bash", {"command": "touch made.txt", "description": "Make a file"}), ("Bash", {"command": "touch never.txt", "description": "Another"}), "All is done."]
     with desk(place, script) as d:
-        screen = Tmux(d, NOD, "claude", "-p", "please go", width=100, height=32)
+        screen = Tmux(d.world, d.project, NOD, "claude", "-p", "please go", width=100, height=32)
         try:
             screen.sees("touch made.txt")
             screen.sees("Allow? [y]es, [n]o")

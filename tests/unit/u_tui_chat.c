@@ -25,7 +25,7 @@ static int begin(void **state)
 {
     (void)state;
     tui = (struct tui){.width = 60, .height = 20, .live = true, .now_us = 100 * TUI_ARM_US, .now_ms = 1767225610000};
-    chat_init(&chat, &tui, STR("Nod  claude"));
+    chat_init(&chat, &tui, STR("Nod  claude"), "claude");
     return 0;
 }
 

@@ -11,15 +11,16 @@ enum {
     LIVE_BYTES_MAX = 256 << 10,
     QUIET_US = 1000000,  /* no key for so long: the person is not typing */
     CHAT_ROWS_MIN = 3,
+    LINES_LEFT = 200,    /* on the terminal, when the conversation is over */
     CTRL_D = 4,
     CTRL_U = 21,
 };
 
 #define INDENT "        "
 
-void chat_init(struct chat *chat, struct tui *tui, struct str title)
+void chat_init(struct chat *chat, struct tui *tui, struct str title, const char *agent)
 {
-    *chat = (struct chat){.tui = tui, .title = title};
+    *chat = (struct chat){.tui = tui, .title = title, .agent = agent};
     chat->said = buf_init(SAID_BYTES_MAX);
     chat->live = buf_init(LIVE_BYTES_MAX);
     chat->key_us = -QUIET_US;
@@ -82,6 +83,16 @@ void chat_say_ends(struct chat *chat, char mark, struct str left, struct str rig
     buf_putc(&chat->said, '\t');
     buf_put(&chat->said, text_line(&scratch, right));
     buf_putc(&chat->said, '\n');
+}
+
+void chat_last(struct buf *buf, const struct chat *chat, bool color, unsigned width)
+{
+    struct str said = buf_str(&chat->said);
+    unsigned lines = 0;
+    size_t at = said.n;
+    while (at > 0 && lines <= LINES_LEFT)
+        lines += said.p[--at] == '\n';
+    body_write(buf, str_sub(said, at ? at + 1 : 0, said.n), color, width, 0);
 }
 
 void chat_stream(struct chat *chat, struct str text) { buf_put(&chat->live, text); }
@@ -214,7 +225,7 @@ static void put_said_rows(struct tui_page *page, struct chat *chat, unsigned roo
     page->indent = measure.indent;
     buf_put(&all, buf_str(&chat->said));
     if (chat->live.n)
-        put_said(&all, ' ', "claude  ", buf_str(&chat->live));
+        put_said(&all, ' ', arena_printf(page->arena, "%-8s", chat->agent).p, buf_str(&chat->live));
     unsigned rows = tui_page_put_body(&measure, buf_str(&all), 0, 0, &line);
     unsigned hidden = rows > room ? rows - room : 0;
     chat->back = chat->back > hidden ? hidden : chat->back;
@@ -270,7 +281,7 @@ struct tui_screen chat_draw(struct arena *arena, struct chat *chat)
         put_question(&page, chat, asks);
     put_rule(&page, "─", STR_NONE);
     if (chat->asking)
-        tui_page_put(&page, STR("> Tab to write to Claude"), TINT_DIM, false);
+        tui_page_put(&page, arena_printf(arena, "> Tab to write to %s", chat->agent), TINT_DIM, false);
     else
         tui_page_put_typed(&page, STR("> "), (struct str){chat->line, chat->line_bytes}, true);
     return page.screen;

@@ -17,6 +17,7 @@ enum chat_act { CHAT_PROMPT = TUI_QUIT + 1, CHAT_END };
 struct chat {
     struct tui *tui;        /* waiting calls of the session; also the size of the screen and the time */
     struct str title;       /* safe: agent and folder */
+    const char *agent;      /* its name, of at most six letters */
     char status[CHAT_STATUS_BYTES]; /* safe: what the agent is doing, its mode, its cost */
     struct buf said;        /* the conversation so far: lines as in body.h */
     struct buf live;        /* text of the answer under way, as it came */
@@ -30,7 +31,7 @@ struct chat {
     int64_t key_us;         /* when the last key came */
 };
 
-void chat_init(struct chat *chat, struct tui *tui, struct str title);
+void chat_init(struct chat *chat, struct tui *tui, struct str title, const char *agent);
 /* Adds lines to the conversation. `mark` as in body.h; the first line begins with `lead`, the others are indented. */
 void chat_say(struct chat *chat, char mark, const char *lead, struct str text);
 /* Adds one line with words at its right end. */
@@ -43,6 +44,8 @@ void chat_settle(struct chat *chat);
 int chat_press(struct chat *chat, uint32_t key);
 void chat_sent(struct chat *chat);
 struct tui_screen chat_draw(struct arena *arena, struct chat *chat);
+/* The last lines of the conversation, to be left on the terminal. */
+void chat_last(struct buf *buf, const struct chat *chat, bool color, unsigned width);
 void chat_done(struct chat *chat);
 
 #endif
