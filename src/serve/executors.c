@@ -132,7 +132,7 @@ struct rc executors_open(struct cli *cli, struct loop *loop, struct executors **
 {
     const char *user = cli->settings.executor;
     const struct passwd *who = user[0] ? getpwnam(user) : NULL;
-    int listener;
+    int listener = -1;
     if (!user[0])
         return RC_OK;
     if (!who)
@@ -182,7 +182,7 @@ static struct rc server_of(struct cli *cli, const char *path, uid_t *ret_uid, st
 static struct rc connect_to(struct cli *cli, const char *path, int *ret_fd, struct err *err)
 {
     struct sockaddr_un address;
-    uid_t owner, uid;
+    uid_t owner = (uid_t)-1, uid = 0;
     TRY(address_of(path, &address, err));
     TRY(server_of(cli, path, &owner, err));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
