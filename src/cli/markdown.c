@@ -65,7 +65,7 @@ static bool in_tight_list(struct writer *w)
     return false;
 }
 
-/* What stands before a line: a number or a bullet once, then blanks; `>` for a quotation. */
+/* The lead of a line: a number or a bullet once, then blanks; `>` for a quotation. */
 static void put_lead(struct writer *w, struct buf *lead)
 {
     for (unsigned i = 0; i < w->depth && i < NESTED_MAX; i++) {

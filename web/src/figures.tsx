@@ -101,7 +101,7 @@ function Split({ title, records, of, field, hours, show = (name) => name }: { ti
     })}</tbody></table></div></section>;
 }
 
-/* What is always allowed, and what was allowed before it can have been read. */
+/* Calls that are always allowed, and those that were allowed sooner than they can have been read. */
 function Tidy({ records }: { records: AuditRecord[] }) {
   const quick = records.filter((r) => r.by === "person" && r.outcome === "allowed" && (r.answerMs ?? 0) < 1000).length;
   return <AlwaysAllowed records={records} more={quick ? [<li><span>{quick} {quick === 1 ? "request was" : "requests were"} allowed in under a second: too quick to have been read?</span></li>] : []} />;

@@ -79,7 +79,7 @@ function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   return false;
 }
 
-/* What can be done with the open request, for the palette; done as its key does it. */
+/* Actions on the open request, for the palette; each does the same as its key. */
 const answerable = (): Item | undefined => { const item = openItem(); return item && !item.closed && !item.busy && canAnswer() && state.connection === "live" ? item : undefined; };
 const plain = (): boolean => { const item = answerable(); return !!item && !isQuestion(item.p) && !isPlan(item.p); };
 export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [

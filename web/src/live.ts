@@ -177,7 +177,7 @@ let asking = false;
 
 /* Text as it comes from a model: not kept, only shown. */
 interface LiveText { type: string; sessionId: string; threadId: string; text?: string }
-/* What models are saying just now, by thread; it ends when the message is kept. */
+/* Text that models are writing now, by thread; an entry is removed when its message is kept. */
 export const drafts = new Map<string, { session: string; text: string }>();
 const hearers = new Set<() => void>();
 export function onLiveText(hearer: () => void): () => void {
@@ -218,7 +218,7 @@ function take(event: NodEvent): void {
   for (const listener of listeners) listener(event);
 }
 
-/* Nobody has answered it for some time: it is announced once more, as if it were new. */
+/* Announces a request again that has waited for some time without an answer, as if it were new. */
 function unanswered(key: string): void {
   const item = state.items.get(key);
   if (!item || item.closed || item.p.alerted) return;
@@ -228,7 +228,7 @@ function unanswered(key: string): void {
   changed();
 }
 
-/* What was answered while a read was under way: the read may be older than the answer. */
+/* Requests that were answered while a read was under way: the read may be older than the answer. */
 const ended = new Set<string>();
 let reads = 0;
 async function reading<T>(read: () => Promise<T>): Promise<T> {

@@ -30,7 +30,7 @@ function inline(tokens: Token[] | undefined, depth: number): ComponentChildren[]
   });
 }
 
-/* What stands beside each block and each step of a text that can be commented on. */
+/* Drawn beside each block and each step of a text that can be commented on. */
 export const Beside = createContext<((raw: string) => ComponentChildren) | null>(null);
 function Note({ raw, depth }: { raw: string; depth: number }) {
   const beside = useContext(Beside);

@@ -16,7 +16,7 @@ export const KINDS: [string, string][] = [
 export const threadOf = (p: Pending): Thread | undefined =>
   state.sessions.get(p.sessionId)?.threads.find((thread) => thread.id === p.threadId);
 
-/* Who asks; for a sub-agent also whose it is. */
+/* The agent that asks; of a sub-agent also its parent. */
 export function agentOf(p: Pending): { name: string; of: string } {
   const own = p.agent || "an agent", thread = threadOf(p);
   if (!thread?.parentId) return { name: own, of: "" };

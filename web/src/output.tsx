@@ -1,4 +1,4 @@
-/* What came of a call: its text, the first lines of it until more is wanted. */
+/* The result of a call as text: its first lines, and the rest when a person asks for it. */
 import { useState } from "preact/hooks";
 import { print } from "./api";
 import { Shown } from "./text";

@@ -38,7 +38,7 @@ function Ages({ p }: { p: Pending }) {
   </>;
 }
 
-/* Who asks, for which session. */
+/* The agent that asks, and its session. */
 function Crumbs({ p }: { p: Pending }) {
   const { sessions } = useStore();
   const { name, of } = agentOf(p);
@@ -152,7 +152,7 @@ function DenyPanel({ item, close, decision }: { item: Item; close: () => void; d
 
 interface BarOf { item: Item; panel: Panel; setPanel: (panel: Panel) => void; seenAll: boolean }
 
-/* What is asked decides what can be answered: a question wants its answers, a plan the mode that follows it. */
+/* The kind of request decides which answers there are: a question wants its answers, a plan the mode that follows it. */
 export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const { connection, search } = useStore();
   const armed = useArmed([item], search + readStamp(item));

@@ -115,7 +115,7 @@ function saidText(data: { [key: string]: Json }): string {
   return "";
 }
 
-/* What a run's status means, in words. */
+/* A run's status in words. */
 const RUNS: Record<string, string> = {
   pending: "The run will start", running: "The agent is working", awaiting_approval: "The agent waits for approval", completed: "The agent finished its turn",
   ended: "The agent ended", died: "The agent died", failed: "The run failed", cancelled: "The run was cancelled",

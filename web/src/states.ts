@@ -1,4 +1,4 @@
-/* What the agent of each session is doing, from the newest report about its run; and whether it is news to this person. */
+/* The activity of each session's agent, from the newest report about its run; and whether it is news to this person. */
 import { useEffect, useState } from "preact/hooks";
 import { get } from "./api";
 import { lastSeq, onEvent } from "./live";

@@ -1,4 +1,4 @@
-/* What the page knows, and who is told when it changes. One object, changed in one place each (live.ts,
+/* The state of the page, and the components that are drawn again when it changes. One object, changed in one place each (live.ts,
  * answers.ts, settings); components read it with useStore. */
 import { useEffect, useReducer } from "preact/hooks";
 import type { PersonKey } from "./sign";

@@ -1,4 +1,4 @@
-/* What could be tidied: requests that are always allowed and could be a rule, rules that never decided anything. */
+/* Suggestions for the rules: requests that are always allowed and could be a rule, rules that never decided anything. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get } from "./api";

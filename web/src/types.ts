@@ -1,4 +1,4 @@
-/* What the server says, as far as the page reads it. Fields may be added there at any time. */
+/* Messages of the server, as far as the page reads them. The server may add fields at any time. */
 export type Json = null | boolean | string | number | RawNumber | Json[] | { [key: string]: Json };
 
 /* A number keeps the digits it came with: what is shown is what would run. */

@@ -80,7 +80,7 @@ export const isQuestion = (p: Pending): boolean => p.toolCall.name === "AskUserQ
   : p.toolCall.name === "Elicitation" && isForm(p.toolCall.input.requested_schema);
 export const isPlan = (p: Pending): boolean => /^(ExitPlanMode|exit_plan_mode)$/.test(p.toolCall.name);
 
-/* What it is, for filters: the names stand in order.ts. */
+/* The kind of a request, for filters; order.ts has the names of the kinds. */
 export function kindOf(p: Pending): string {
   if (isQuestion(p) || isPlan(p)) return "question";
   if (p.preview.command !== undefined || p.preview.type === "command" || (p.toolCall.name === "Bash" && p.preview.type === "generic")) return "command";
@@ -108,7 +108,7 @@ function everyText(value: Json, take: (text: string) => void): void {
     for (const [key, v] of Object.entries(value as { [key: string]: Json })) { take(key); everyText(v, take); }
 }
 
-/* What the judge says of the call and stands at no part of it, what its preview says, and letters that cannot be seen. */
+/* Warnings of a request: the judge's about the call as a whole, the preview's, and letters that cannot be seen. */
 export function warnings(p: Pending): Warning[] {
   const found = new Map<string, boolean>();
   for (const [i, words] of (p.riskWords ?? []).entries()) if (!isAtPart(p.parts, p.risk?.[i] ?? "")) found.set(words[0].toUpperCase() + words.slice(1), p.risky !== false);

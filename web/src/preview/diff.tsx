@@ -43,7 +43,7 @@ export function fileOfInput(name: string, input: { [key: string]: Json }): FileD
   return null;
 }
 
-/* What the call would make of the text, by its own words; null when it does not fit. */
+/* The text as the call would change it, computed from the call's input; null when the input does not fit the text. */
 function applied(name: string, input: { [key: string]: Json }, content: string): string | null {
   if (name === "Write") return str(input.content);
   const edits = Array.isArray(input.edits) ? input.edits as { [key: string]: Json }[] : [input];

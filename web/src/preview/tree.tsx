@@ -24,7 +24,7 @@ function Text({ text }: { text: string }) {
 
 const VALUES_MAX = 400;
 
-/* What a tool's schema says of its fields, by their names. */
+/* Descriptions of a tool's fields from its schema, by the fields' names. */
 type Fields = Preview["fields"];
 
 /* Any input, whatever its size. */

@@ -11,7 +11,7 @@ const KEPT_MAX = 50;
 const found = new Map<string, Found>();
 const stampOf = (item: Item): string => `${item.key}\n${item.p.digest}`;
 
-/* What is shown instead of the call's own words; null: nothing. */
+/* The preview that is shown instead of the call's own words; null: none. */
 export const readFiles = (item: Item): FileDiff[] | null => found.get(stampOf(item))?.files ?? null;
 /* Another stamp when what is shown of the same call becomes more. */
 export const readStamp = (item: Item): string => `${found.get(stampOf(item))?.read ?? false}`;
@@ -61,7 +61,7 @@ export async function readPlace(item: Item, files: FileDiff[]): Promise<void> {
   }
 }
 
-/* What stands where a call's picture would go: null while it is not known, or where nobody can say. */
+/* The file to which a call would write a picture, and the picture there now; null while it is read, or when it cannot be. */
 export interface Place { path: string; fresh: boolean; before: { type: string; bytes: number; data?: string } | null }
 const places = new Map<string, Place | null>();
 export const placeOf = (item: Item): Place | null => places.get(stampOf(item)) ?? null;
