@@ -7,7 +7,7 @@
 /* A server as a client's settings or an ACP message name it: a program, or an address with headers. */
 struct mcp_front {
     struct str name;
-    const char *identity;         /* of the proxy, a path */
+    const char *identity;         /* path of the proxy's identity file */
     struct str command, url;      /* one of them */
     const struct json *args;      /* NULL: none */
     const struct json *headers;   /* {"NAME":"VALUE"} or [{"name","value"}]; NULL: none */

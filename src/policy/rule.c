@@ -41,7 +41,7 @@ enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
 static const struct {
     struct str name;
     enum content content;
-    struct str field; /* meant when none is named */
+    struct str field; /* field of the input that a rule's text is compared with, unless the rule names another */
 } tools[] = {
 #define X(name, content, field) {STR(name), content, STR(field)},
     RULE_TOOLS(X)

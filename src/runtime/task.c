@@ -150,7 +150,7 @@ static struct rc collect(struct worker *w, const struct call *call, struct err *
         .op = {.arena = &arena}, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
     worker_execute(w, &execute, 1);
     if (execute.op.err.code == ERR_OK || execute.op.err.code == ERR_CONFLICT)
-        return RC_OK; /* another was quicker: it found the same */
+        return RC_OK; /* conflict: another process has stored the same result already */
     *err = execute.op.err;
     return (struct rc){err->code};
 }

@@ -34,7 +34,7 @@ bool frame_send(int fd, char letter, struct str text)
     char head[HEAD_BYTES] = {letter};
     if (text.n > FRAME_BYTES_MAX)
         return false;
-    memcpy(head + 1, &n, sizeof n); /* both ends are on this machine */
+    memcpy(head + 1, &n, sizeof n); /* in this machine's byte order: both ends run on it */
     return send_all(fd, head, sizeof head) && send_all(fd, text.p, text.n);
 }
 

@@ -128,7 +128,7 @@ static struct append *keep_call(struct core *core, struct ask *ask, struct now n
 
 /* ---- a new call ---- */
 
-/* Whether the verdict is to be kept; else the answer is there. */
+/* Whether the call is stored with its verdict. If not, `op.err` or `ask->call` already holds the answer. */
 static bool is_to_be_kept(struct ask *ask)
 {
     struct op *op = &ask->op;
