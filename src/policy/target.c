@@ -266,8 +266,8 @@ static size_t count_parts(struct str target)
     return count;
 }
 
-/* Whether a target may be `path` of a rule when the line says only how the target ends (`$x/src/a.c`: `known` is src/a.c).
- * `known` is compared with each end of the path that has at most as many names; a `**` in the path counts as none. */
+/* Whether a target may be `path` of a rule when the line says only how the target ends (`$x/src/a.c`: `known` is
+ * src/a.c). `known` is compared with each end of the path that has at most as many names; a `**` counts as none. */
 static bool ends_meet(struct str known, struct str path, bool tree, unsigned *steps)
 {
     size_t left = tree ? SIZE_MAX : count_parts(known);

@@ -514,7 +514,7 @@ void proxy_from_server(void *arg, struct str line)
     if (str_empty(trimmed))
         return;
     if (rc_bad(json_parse_given(&arena, line, &json, &err))) {
-        /* A result that is too large for us is passed on: the client may read it. A line that could be a request is not. */
+        /* A result that is too large for us is passed on to the client; a line that could be a request is not. */
         if (may_be_request(trimmed)) {
             note_dropped(proxy, "the server", err.text);
             return;
