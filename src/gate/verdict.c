@@ -26,7 +26,7 @@ static const struct resolved_path *look(void *arg, struct str path, bool place)
     /* A judgement may be made in a shorter-lived arena than ours, and its paths with it. */
     *found = (struct resolved_path){.path = arena_str(looks->arena, path), .real = links_follow(looks->arena, path)};
     if (!place)
-        found->exists = links_reach(looks->arena, path, &found->shared);
+        found->exists = links_reach(looks->arena, path, &found->file, &found->shared);
     looks->reached[looks->count % LAST] = !place;
     looks->last[looks->count++ % LAST] = found;
     return found;

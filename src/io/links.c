@@ -57,11 +57,12 @@ struct str links_follow(struct arena *arena, struct str path)
     return reached.n ? arena_str(arena, buf_str(&reached)) : STR("/");
 }
 
-bool links_reach(struct arena *arena, struct str path, bool *ret_shared)
+bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret_shared)
 {
     struct stat st;
     bool there = str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0;
-    *ret_shared = there && S_ISREG(st.st_mode) && st.st_nlink > 1;
+    *ret_file = there && S_ISREG(st.st_mode);
+    *ret_shared = *ret_file && st.st_nlink > 1;
     return there;
 }
 

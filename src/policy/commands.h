@@ -32,6 +32,7 @@ enum act_flag {
     ACT_EDITS = 1 << 5,     /* needs a rule on the path, too */
     ACT_NATURAL = 1 << 6,   /* what the program always does, as its name says (rm removes) */
     ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: there even reading needs a rule */
+    ACT_STORED = 1 << 8,    /* shows what a repository has stored of the path, and of everything below it */
 };
 
 struct act {

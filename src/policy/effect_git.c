@@ -69,6 +69,85 @@ static void study_words(struct studying *s, size_t at)
     }
 }
 
+/* ---- contents ---- */
+
+/* Sub-commands that show contents of files: always, or with an option that is marked `shows`. */
+static const char *const show_always[] = {"git show",       "git diff",     "git range-diff", "git diff-pairs",
+                                          "git cat-file",   "git rerere diff"};
+static const char *const show_by_option[] = {"git log",        "git whatchanged", "git reflog", "git reflog show",
+                                             "git diff-tree",  "git diff-index",  "git diff-files", "git stash show",
+                                             "git stash list", "git status",      "git commit",
+                                             "git add",        "git checkout",    "git restore", "git reset",
+                                             "git stash push", "git stash save", "git stash"};
+/* Those that show a folder of a revision as a list of names. */
+static const char *const show_files[] = {"git show", "git cat-file"};
+/* Those that copy the whole repository to an address, which may be a folder. */
+static const char *const copy_all[] = {"git clone", "git push"};
+
+static bool is_one_of(struct str name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, list[i]))
+            return true;
+    return false;
+}
+#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof *(list))
+
+/* Whether the word names one file of a revision (`HEAD~1:src/a.c`) or, behind `--`, a path without a pattern. */
+static bool limits(const struct word *word, bool behind_dashes)
+{
+    size_t colon = str_find(word->text, ':');
+    bool plain = word_literal(word) && str_find(word->text, '*') == word->text.n &&
+                 str_find(word->text, '?') == word->text.n;
+    return plain && (behind_dashes ? colon > 0 : colon > 0 && colon + 1 < word->text.n);
+}
+
+/* `-- src/a.c`, `HEAD:src/a.c`: its operands name all that is shown. */
+static bool operands_limit(const struct effects *e)
+{
+    size_t dashes = 0;
+    bool all = e->operand_count > 0;
+    while (dashes < e->s->count && !word_is(&e->s->words[dashes], "--"))
+        dashes++;
+    for (size_t i = 0; i < e->operand_count; i++)
+        all = all && (e->operands[i] < dashes ? dashes < e->s->count || limits(&e->s->words[e->operands[i]], false)
+                                              : limits(&e->s->words[e->operands[i]], true));
+    return all && (dashes == e->s->count || dashes + 1 < e->s->count);
+}
+
+static bool copies_to_folder(const struct effects *e)
+{
+    for (size_t i = 0; i < e->operand_count; i++) {
+        struct str text = e->s->words[e->operands[i]].text;
+        if (text.n && (strchr("./~", text.p[0]) || str_starts(text, STR("file:"))))
+            return true;
+    }
+    return false;
+}
+
+void effect_shows_all(struct effects *e)
+{
+    struct act *act = act_add(e->s, ACT_READS, 0, "it shows contents of every file of the repository");
+    act->path = (struct word){.raw = STR("."), .text = STR("."), .shape = STR(".")};
+    act->flags = ACT_STORED | ACT_NATURAL;
+}
+
+void effect_git_contents(struct effects *e)
+{
+    struct str name = table_str(e->row->name);
+    bool always = IS_ONE_OF(name, show_always) && !e->names_only;
+    bool able = IS_ONE_OF(name, show_always) || IS_ONE_OF(name, show_by_option);
+    bool shows = always || (able && e->shows);
+    bool copies = IS_ONE_OF(name, copy_all) && copies_to_folder(e);
+    if (!shows && !copies)
+        return;
+    /* `git show HEAD:src/a.c` shows this file; of a folder only its names. */
+    bool all = copies || !operands_limit(e), one = IS_ONE_OF(name, show_files) && !e->ended;
+    e->stored = shows && (all || !one);
+    if (all)
+        effect_shows_all(e);
+}
+
 /* Studies an alias on the command line: `-c alias.x='!command'`. */
 static void study_global(struct studying *s, size_t at)
 {

@@ -78,7 +78,7 @@ static const struct table_option *find_beginning(const struct table_row *row, st
             break;
         if (found && !same_meaning(found, &options[i]))
             *ret_several = *ret_several || option_acts(found) || option_acts(&options[i]);
-        found = found && option_acts(found) ? found : &options[i];
+        found = found && (option_acts(found) || found->mark == ROLE_SHOWS) ? found : &options[i];
     }
     return found;
 }
@@ -123,7 +123,7 @@ static bool acts(enum table_role role)
     switch (role) {
     case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
     case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_OUT: case ROLE_BELOW:
-    case ROLE_NAMED:
+    case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES:
         return false;
     case ROLE_STEM: case ROLE_SETS:
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
@@ -249,6 +249,7 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
     /* No program has a long option of a single letter. */
     if ((harmless_everywhere(name) && !several) || (!several && is_long_option(name) && name.n == 3))
         return;
+    e->shows = true; /* it may be one that does */
     bool closed = !(e->row->styles & STYLE_OPEN);
     /* If it takes the next word for its value, another word is the command or the script. */
     bool attached = name.n < e->s->words[i].text.n;
@@ -292,6 +293,9 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
     case ROLE_TREE: e->tree = true; return;
     case ROLE_WRITES: e->written = true; return;
     case ROLE_READS: e->only_reads = true; return;
+    case ROLE_SHOWS: e->shows = true; return;
+    case ROLE_NAMES: e->names_only = true; return;
+    case ROLE_BAD: e->shows = true; break;
     case ROLE_RISK:
         e->s->study->risk |= 1u << option->arg;
         /* node --test finds its scripts itself, psql -l needs no statement. */
@@ -312,8 +316,9 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
         if (text.p != e->into_word.text.p)
             e->into_word = (struct word){.raw = text, .text = text, .shape = text, .flags = e->s->words[word].flags};
         return;
-    default: effect_role(e, (enum table_role)option->mark, option->arg, word, text, true);
+    default: break;
     }
+    effect_role(e, (enum table_role)option->mark, option->arg, word, text, true);
 }
 
 /* Takes the option at word `i` whose value, if attached, begins at `value_at`; returns the last word. */

@@ -49,7 +49,8 @@ static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, 
     if (strange_coder(e, value))
         act_add(e->s, ACT_OTHER, word, "its path names what reads or writes it");
     struct act *act = act_add(e->s, kind, word, whys[kind]);
-    act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option);
+    act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option) |
+                 (e->stored && kind == ACT_READS ? ACT_STORED : 0);
     act->path = word_of(e, word, without_scheme(e, value));
     if (e->chdir.n && value.n && value.p[0] != '/' && value.p[0] != '~') {
         act->path.text = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(e->chdir), STR_ARG(act->path.text));
@@ -289,7 +290,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     switch (role) {
     case ROLE_TEXT: role_text(e, word, value, by_option); break;
     case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
-    case ROLE_INTO: case ROLE_COUNT: break;
+    case ROLE_SHOWS: case ROLE_NAMES: case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
     case ROLE_SETS: /* `date +FORMAT` only prints */
         if (!str_starts(value, STR("+")))

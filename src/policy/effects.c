@@ -565,6 +565,8 @@ static void take_styles(struct effects *e)
         act_add(e->s, ACT_PROJECT, 0, "it runs code of the project");
     if (row->styles & STYLE_TALKS)
         act_add(e->s, ACT_TALKS, 0, "it reaches the network");
+    if (row->styles & STYLE_CONTENTS)
+        effect_shows_all(e);
     struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row_lists(row)->touches);
     while (!str_empty(list)) {
         struct str path = str_cut(list, ',', &list);
@@ -637,6 +639,8 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
         return;
     s->study->table = e.row;
     e.tree = e.tree || (e.row->styles & STYLE_TREE);
+    if (e.row->reader == READER_GIT)
+        effect_git_contents(&e);
     take_operands(&e);
     take_split(&e, e.rest == SIZE_MAX ? s->count : e.rest);
     if (e.rest != SIZE_MAX)

@@ -29,6 +29,8 @@ struct effects {
     size_t operand_count;
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
     bool tree, written, only_reads, instead, into, coded, ended;
+    bool shows, names_only;            /* options of git: with contents of files, or without them */
+    bool stored;                       /* operands are shown as git has stored them */
     bool guessed;                      /* a word was taken for a value because a help text says so */
     bool handed;                       /* the other words were read by another row */
     struct word into_word;
@@ -44,6 +46,11 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
 void effects_words(struct studying *s, const struct table_row *row);
 /* Reads the options alone; the caller adds the acts of the operands. */
 void effects_options(struct studying *s, const struct table_row *row, size_t from);
+/* effect_git.c: sets `stored` if the sub-command shows contents of files that git has stored, and adds the act of
+ * showing all of them if its words do not limit it to some. Called before the operands are taken. */
+void effect_git_contents(struct effects *e);
+/* Adds the act of showing contents of every file of the repository. */
+void effect_shows_all(struct effects *e);
 /* Handles `-m x`: the row "NAME -m x" describes the words behind it. */
 void effect_module(struct effects *e, size_t word, struct str value);
 

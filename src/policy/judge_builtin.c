@@ -625,7 +625,6 @@ static enum sweep sweep_of_pattern(const struct judging *j, const struct word *w
 static enum sweep sweep_of(struct judging *j, const struct argv *argv, const struct study *study,
                            const struct node *node)
 {
-    static const char *const names_only[] = {"find", "gfind", "fd", "du", "tree", "ls", "dir", "vdir", "stat"};
     static const char *const searches[] = {"rg", "ag", "ack"};
     struct str name = table_str(study->table->name);
     bool below = false, runs = false;
@@ -641,7 +640,7 @@ static enum sweep sweep_of(struct judging *j, const struct argv *argv, const str
         enum sweep one = act->kind == ACT_READS ? sweep_of_pattern(j, &act->path) : SWEEP_NONE;
         found = one > found ? one : found;
     }
-    if (NAME_IN(name, names_only))
+    if (study->table->styles & STYLE_LISTS)
         return runs ? SWEEP_ALL : SWEEP_NONE;
     if (NAME_IN(name, searches))
         return looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;

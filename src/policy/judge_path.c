@@ -2,6 +2,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "policy/effects.h"
 
 /* ---- places ---- */
 
@@ -39,6 +40,7 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     const struct resolved_path *found = j->q->look(j->q->look_arg, path_joined(j->arena, cwd, home, path), false);
     ret_place->shared = found->shared;
     ret_place->exists = found->exists;
+    ret_place->file = found->file;
     return path_normal(j->arena, STR_NONE, STR_NONE, found->real, &ret_place->real);
 }
 
@@ -275,9 +277,66 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
             (touch.looks && str_is(ruleset_path_family(rule->rule.tool), "edit")))
             continue;
         struct str path = rule_path(j, &rule->rule);
-        if (!str_empty(path) && target_meets(target, path, touch.tree))
+        if (str_empty(path) || !target_meets(target, path, touch.tree && !touch.lists))
+            continue;
+        const char *why = NULL;
+        if (touch.stored)
+            why = "it shows what a repository has stored, and a rule speaks against a file of that";
+        else if (touch.perhaps && !target_meets(target, path, false))
+            why = "one of its words may be a folder, and a rule speaks against a file in it";
+        if (why)
+            j->unknown = j->unknown ? j->unknown : why;
+        else
             stop_note(j, rule);
     }
+}
+
+void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    touch.tree = touch.tree || touch.perhaps;
+    for (size_t i = 0; i < count; i++)
+        judge_target_stops(j, targets[i], touch);
+}
+
+/* ---- contents that a repository has stored ---- */
+
+/* Whether git takes the operand for a path, not for a revision: it refuses a name that could be both. */
+static bool is_stored_path(struct judging *j, const struct act *act, const struct folder *folder,
+                           struct place *ret_place)
+{
+    return (act->flags & ACT_STORED) && act->word && word_is_path(&act->path) && folder->known &&
+           place_of(j, folder, act->path.text, ret_place) && ret_place->exists;
+}
+
+void judge_stored_stops(struct judging *j, const struct study *study, const struct act *act,
+                        const struct folder *folder)
+{
+    struct touch touch = {.looks = true, .tree = true, .stored = true};
+    struct place place = {0};
+    if (!j->set->stops_paths)
+        return;
+    if (act->word) {
+        bool revision = str_find(act->path.text, ':') < act->path.text.n;
+        if (!revision && !(is_stored_path(j, act, folder, &place) && place.file))
+            judge_word_targets(j, &act->path, folder, touch);
+        return;
+    }
+    for (const struct act *other = study->acts; other; other = other->next)
+        if (is_stored_path(j, other, folder, &place))
+            return;
+    judge_target_stops(j, j->places.project.named, touch);
+}
+
+void judge_strange_git_stops(struct judging *j, const struct study *study)
+{
+    const struct table_row *row = study->table;
+    struct touch touch = {.looks = true, .tree = true, .stored = true};
+    if (row && (row->reader == READER_GIT || str_starts(table_str(row->name), STR("git "))) &&
+        (study->strange_sub || (row->styles & STYLE_BAD)))
+        judge_target_stops(j, j->places.project.named, touch);
 }
 
 bool judge_target_outside(struct judging *j, struct str target)

@@ -243,17 +243,6 @@ static bool names_stopped_path(struct judging *j, struct str text)
     return false;
 }
 
-/* The rules alone, without what is protected. */
-static void targets_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
-{
-    struct str targets[TARGETS_MAX];
-    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
-    touch.tree = touch.tree || touch.perhaps;
-    for (size_t i = 0; i < count; i++)
-        judge_target_stops(j, targets[i], touch);
-}
-
 /* The parts of a word that a program may take apart: `$PWD:/x`, `type=bind,src=.`, `-v$PWD:/x`. */
 static void pieces_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
 {
@@ -266,7 +255,7 @@ static void pieces_stop(struct judging *j, const struct word *word, const struct
         struct word part = {.raw = piece, .text = piece, .shape = piece, .flags = word->flags};
         from = at + 1;
         if (piece.n && piece.n < rest.n)
-            targets_stop(j, &part, folder, touch);
+            judge_word_targets(j, &part, folder, touch);
     }
 }
 
@@ -282,7 +271,7 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
         hit = hit || judge_target_protected(j, targets[i], touch) || target_secret(targets[i], true);
     }
     if (j->set->stops_paths)
-        targets_stop(j, word, folder, touch);
+        judge_word_targets(j, word, folder, touch);
     return hit;
 }
 
@@ -322,7 +311,7 @@ void judge_values_stop(struct judging *j, const struct node *node, const struct 
     struct node values = {.words = node->words, .word_count = node->word_count};
     secrets_stop(j, &values);
     for (size_t i = 0; j->set->stops_paths && i < node->word_count; i++)
-        targets_stop(j, &node->words[i], folder, (struct touch){0});
+        judge_word_targets(j, &node->words[i], folder, (struct touch){0});
 }
 
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
@@ -351,7 +340,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
     }
     path_stops(j, text, folder, touch);
     if ((touch.tree || !touch.looks) && j->set->stops_paths) {
-        targets_stop(j, word, folder, touch);
+        judge_word_targets(j, word, folder, touch);
         pieces_stop(j, word, folder, touch);
     }
     for (struct str rest = text; str_find(rest, '=') < rest.n;) { /* --emit=link=x, sarif:file=x */
@@ -405,7 +394,11 @@ static bool only_read(const struct study *study, const struct word *word, size_t
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
-    for (size_t i = 1; i < argv->count; i++) {
+    size_t from = 1;
+    /* Sub-commands that chose the row are no paths: `npm test`. */
+    while (study->table && from < study->named && from < argv->count && !is_option(argv->words[from].text))
+        from++;
+    for (size_t i = from; i < argv->count; i++) {
         bool next = false;
         if (leaves_out(argv->words[i].text, &next)) {
             i += next;
@@ -601,6 +594,7 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
     if (!study->table && argv->count > 1)
         doubt_stops(j, "it is not known, and may do anything with its words");
     handed_stops(j, argv, study);
+    judge_strange_git_stops(j, study);
     if (study->touches_all && j->set->stops_paths)
         note_unknown(j, "it changes files that its words do not name");
     if (j->set->stops_paths && argv->count > 1 && word_is(&argv->words[0], "shopt"))
@@ -661,6 +655,15 @@ static void piped_code_stops(struct judging *j, const struct study *study, const
         note_unknown(j, act->why);
 }
 
+/* Whether the command prints names of files, and runs nothing on them: `find . -type f`. */
+static bool only_lists(const struct study *study)
+{
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind != ACT_READS)
+            return false;
+    return study->table && (study->table->styles & STYLE_LISTS);
+}
+
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -700,12 +703,14 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
             made_path_stops(j, study, act);
+            if (act->flags & ACT_STORED)
+                judge_stored_stops(j, study, act, folder);
             /* A build or test tool reads whole folders, so a write counts for everything below the path. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
-                targets_stop(j, &act->path, folder, (struct touch){.tree = true});
+                judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,
                        (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                                      .tree = act->flags & ACT_TREE});
+                                      .tree = act->flags & ACT_TREE, .lists = only_lists(study)});
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:

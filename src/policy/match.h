@@ -35,6 +35,7 @@ struct place {
     struct str named, real;
     bool exists;
     bool shared; /* the file has another name, too (a hard link) */
+    bool file;   /* a regular file: nothing is below it */
 };
 
 struct places {

@@ -108,7 +108,7 @@ struct tool_policy {
 struct resolved_path {
     struct str path, real;
     bool exists;
-    bool shared; /* a file with a second name (a hard link) */
+    bool shared, file; /* a file with a second name (a hard link); a regular file, with nothing below it */
 };
 
 /* Looks up an absolute path on the disk; the result lives as long as the question. Of a `place` only `real` is used. */

@@ -4,8 +4,7 @@
  * offsets into `table_text`, so that nothing is relocated or built when Nod starts.
  *
  * facts.tab (generated) says which options exist and whether they take a value, marks/ (by hand) what they do. The
- * grammar of marks, line by line; `#` begins a comment, empty lines part nothing:
- *
+ * grammar of marks, line by line; `#` begins a comment:
  *   row     = NAME { "," NAME } ":" { OPERAND } [ ";" { STYLE } ]
  *   mark    = blank MARK { OPTION }              belongs to the row above it
  *   NAME    = program { " " sub-command }        "git worktree add", "python -m pytest", "./gradlew"
@@ -14,7 +13,6 @@
  *   OPTION  = "-x" | "--long" | "-long" | "+" | "@"
  *             with "=" it takes a value, with "?" it may (attached only); without either facts.tab decides (else none)
  *   STYLE   = a word of TABLE_STYLES | WORD ":" ARG | WORD "=" VALUE { "," VALUE }
- *
  * Options that facts.tab knows and no mark names are harmless. A row that says neither `reads` nor anything
  * that acts (a role beyond text and read, `changes`, `code`, `talks`, `state`) is refused: someone forgot to
  * decide. An option of a row without facts must stand in marks.tab; those without effect under the mark `text`. */
@@ -29,8 +27,7 @@
     X(TEXT, "text")       /* data without further meaning */                                              \
     X(READ, "read")       /* a file or folder it reads */                                                 \
     X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
-    X(REMOVE, "remove")                                                                                   \
-    X(MOVE, "move")       /* read and removed */                                                          \
+    X(REMOVE, "remove") X(MOVE, "move") /* a file or folder it removes; reads and removes */              \
     X(INTO, "into")       /* target of a copy or move: a file, or a folder that gets the names */         \
     X(PERHAPS, "perhaps") /* a path or something else: protected like a write, covered like a text */     \
     X(SCRIPT, "script")   /* a file it runs; missing or "-": code from standard input. The rest is text */\
@@ -42,8 +39,7 @@
     X(MODULE, "module")   /* the row "NAME -m VALUE" applies to the words behind it */                    \
     X(ASSIGN, "assign")   /* operands NAME=value, as many as there are */                                 \
     X(URL, "url")         /* an address it talks to */                                                    \
-    X(HOST, "host")                                                                                       \
-    X(DATA, "data")       /* data that leaves; a file if it begins with `@` */                            \
+    X(HOST, "host") X(DATA, "data") /* data that leaves; a file if it begins with `@` */                  \
     X(SEND, "send")       /* a file whose contents leave */                                               \
     X(OBEY, "obey")       /* a path it takes configuration, plugins or code from */                       \
     X(CHDIR, "chdir")     /* works in that folder */                                                      \
@@ -59,7 +55,9 @@
     X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
     X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \
     X(NAMED, "named")     /* configuration from a file, unless the value is a plain name (jest --env) */       \
-    X(BELOW, "below")     /* configuration; harmless below the folder it runs in (pip -r) */
+    X(BELOW, "below")     /* configuration; harmless below the folder it runs in (pip -r) */                \
+    X(SHOWS, "shows")     /* option: shows contents of files (git log -p) */                              \
+    X(NAMES, "names")     /* option: shows only names and numbers, no contents (git diff --stat) */
 
 /* Keywords that may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
@@ -90,7 +88,9 @@
     X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
     X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */        \
     X(CODERS, "coders")       /* `x:y` is y read or written by x: only those that `path=` names are known */ \
-    X(LOCAL, "local")         /* the project's files choose the program: --version, too, may run their code */
+    X(LOCAL, "local")         /* the project's files choose the program: --version, too, may run their code */ \
+    X(CONTENTS, "contents")   /* shows contents of files that no word of it names: those of a repository */    \
+    X(LISTS, "lists")         /* prints names of files, sizes and the like, never contents */
 
 #define TABLE_RISKS(X)                                                                                    \
     X(DELETES, "deletes") X(OVERWRITES, "overwrites") X(NETWORK, "network") X(SENDS, "sends")             \

@@ -36,6 +36,8 @@ struct touch {
     bool looks;   /* only read */
     bool perhaps; /* it may be written, or the word may be no path at all: not known */
     bool tree;    /* with everything below it */
+    bool lists;   /* only names below it are printed: rules on paths are not about those */
+    bool stored;  /* as a repository has stored it: whether it has is not known */
 };
 
 /* Whether the path, literal and absolute, is on the built-in list of protected paths. */
