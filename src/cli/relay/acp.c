@@ -115,8 +115,8 @@ static void pass_prompt(struct acp *acp, const struct acp_message *m)
     unlock(acp);
     if (session) {
         find_session(acp, session);
-        acp_note(acp, session, "USER_MESSAGE", NULL, prompt_text(&arena, m->params));
-        acp_note(acp, session, "RUN_STATUS", "running", STR_NONE);
+        relay_note(&session->gate, acp->name, "USER_MESSAGE", NULL, prompt_text(&arena, m->params));
+        relay_note(&session->gate, acp->name, "RUN_STATUS", "running", STR_NONE);
     }
     if (!str_empty(words))
         acp_put_prompt(&line, m, words);
@@ -297,8 +297,8 @@ static bool take_answer(struct acp *acp, const struct acp_message *m)
         acp_end_agent(acp);
     if (kind != OPEN_PROMPT || !session)
         return true;
-    acp_note(acp, session, "AGENT_MESSAGE", NULL, said);
-    acp_note(acp, session, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
+    relay_note(&session->gate, acp->name, "AGENT_MESSAGE", NULL, said);
+    relay_note(&session->gate, acp->name, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
     return true;
 }
 

@@ -104,7 +104,6 @@ struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd);
 struct acp_known *acp_known(struct acp_session *session, struct str tool);
 void acp_cover(struct acp_session *session, struct str what, struct str text);
 bool acp_covered(struct acp_session *session, struct str what, struct str text);
-void acp_note(struct acp *acp, struct acp_session *session, const char *type, const char *status, struct str text);
 
 /* acp_held.c */
 /* Takes ownership of a message: it is answered, refused or passed on. `mode`: what the editor wants to switch to or, in

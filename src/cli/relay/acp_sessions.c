@@ -80,26 +80,3 @@ bool acp_covered(struct acp_session *session, struct str what, struct str text)
     }
     return false;
 }
-
-/* ---- the log ---- */
-
-void acp_note(struct acp *acp, struct acp_session *session, const char *type, const char *status, struct str text)
-{
-    ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
-    if (str_empty(session->gate.thread) || (str_empty(text) && !status))
-        return;
-    json_open(&out, '{');
-    json_member(&out, "type", str_of(type));
-    json_key(&out, "data");
-    json_open(&out, '{');
-    json_member(&out, "source", acp->name);
-    json_member(&out, "status", str_of(status));
-    json_member(&out, status ? "stopReason" : "text", text);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    if (!buf.over)
-        relay_record_post(&acp->record, arena_printf(&arena, "/api/threads/%.*s/events",
-                                                     STR_ARG(session->gate.thread)), buf_str(&buf));
-}

@@ -3,6 +3,7 @@
  * waits, up to a ceiling. */
 #include "cli/relay/relay.h"
 
+#include "base/limits.h"
 #include "cli/remote.h"
 #include "http/http.h"
 
@@ -126,4 +127,25 @@ void relay_record_end(struct relay_record *record)
     http_client_free(record->client);
     (void)pthread_cond_destroy(&record->more);
     (void)pthread_mutex_destroy(&record->lock);
+}
+
+void relay_note(struct relay_gate *gate, struct str source, const char *type, const char *status, struct str text)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    if (str_empty(gate->thread) || (str_empty(text) && !status))
+        return;
+    json_open(&out, '{');
+    json_member(&out, "type", str_of(type));
+    json_key(&out, "data");
+    json_open(&out, '{');
+    json_member(&out, "source", source);
+    json_member(&out, "status", str_of(status));
+    json_member(&out, status ? "stopReason" : "text", text);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    if (!buf.over)
+        relay_record_post(gate->record, arena_printf(&arena, "/api/threads/%.*s/events", STR_ARG(gate->thread)),
+                          buf_str(&buf));
 }

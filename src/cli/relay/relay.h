@@ -1,4 +1,5 @@
-/* Shared by the commands that stand between an agent and somebody else: `nod claude`, `nod mcp proxy`, `nod acp`.
+/* Shared by the commands that stand between an agent and somebody else: `nod claude`, `nod codex talk`,
+ * `nod mcp proxy`, `nod acp`.
  *
  * A relay has a program of somebody else's as its child, speaks lines with it, and writes what was said into a
  * session's log. Threads share a pipe (one line at a time) and the queue of the log, each behind its lock.
@@ -78,6 +79,9 @@ void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_reco
 /* Finds the session: NOD_SESSION, else the one the token is bound to, else the one of this conversation, else a new
  * one. Any thread, any number of times. */
 struct rc relay_gate_session(struct relay_gate *gate, struct err *err);
+
+/* Puts a message or a status of the conversation into its log; `text` of a status: the reason of its end. */
+void relay_note(struct relay_gate *gate, struct str source, const char *type, const char *status, struct str text);
 
 /* A question about a call. It has an id of its own, which only its own repetitions carry: an id of the agent's may come
  * again, and the answer to the old question must not answer the new one. */
