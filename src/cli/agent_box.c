@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MODEL_PORT = 3129, ENVIRONMENT_MAX = 96, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
+enum { ENVIRONMENT_MAX = 96, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
 
 struct agent_box {
     struct egress_host host;
@@ -148,7 +148,7 @@ static void release(struct egress_host *host) { (void)host; }
 static bool serve(struct egress_host *host, uint16_t port, int client, const atomic_bool *ended)
 {
     struct agent_box *box = (struct agent_box *)(void *)host;
-    if (port != MODEL_PORT || !box->proxy.key_header)
+    if (port != AGENT_BOX_MODEL_PORT || !box->proxy.key_header)
         return false;
     model_proxy_serve(&box->proxy, client, ended);
     return true;
@@ -224,7 +224,7 @@ static size_t put_environment(struct cli *cli, const struct agent_box *box, cons
         cli_note("nod: Nod has no way to keep the key of %s's model outside: every command that the agent runs can "
                  "read what is in the box of it", agent->title);
     if (box->key) {
-        environment[n++] = (char *)arena_printf(&cli->arena, "%s=http://127.0.0.1:%d", box->key->url, MODEL_PORT).p;
+        environment[n++] = (char *)arena_printf(&cli->arena, "%s=http://127.0.0.1:%d", box->key->url, AGENT_BOX_MODEL_PORT).p;
         environment[n++] = (char *)arena_printf(&cli->arena, "%s=kept-outside-the-box", agent->boxed.keys[0].key).p;
     }
     if (box->wish.variable)
@@ -298,7 +298,7 @@ static struct rc describe(struct cli *cli, struct agent_box *box, char **argv, c
     add_programs(cli, made, argv, program);
     open_model_proxy(cli, box);
     if (box->proxy.key_header)
-        made->ports[0] = MODEL_PORT;
+        made->ports[0] = AGENT_BOX_MODEL_PORT;
     else
         put_credentials(cli, box->wish.agent, setting->home, made);
     return RC_OK;

@@ -1,9 +1,11 @@
-/* --sandbox of `nod claude` and `nod acp`: the whole agent in a box. Private to cli/. */
+/* --sandbox of `nod claude`, `nod codex talk` and `nod acp`: the whole agent in a box. Private to cli/. */
 #ifndef CLI_AGENT_BOX_H
 #define CLI_AGENT_BOX_H
 
 #include "agents/agent.h"
 #include "cli/relay/relay.h"
+
+enum { AGENT_BOX_MODEL_PORT = 3129 }; /* in the box, on its loopback device: the model, when its key is kept outside */
 
 /* The proxy to the model's API: its address, and the header with the key. */
 struct model_proxy {

@@ -111,6 +111,13 @@
     X(once_codex, "codex", TALKS | WRAPS, "[ARGUMENT...]", "run Codex with Nod's hook, for this run alone", \
       "Every ARGUMENT goes to Codex; put Nod's own options before the word codex. Its settings stay as they " \
       "are: the hook, and that it is trusted, are options of this run. What would take the hook away is refused.", ) \
+    X(codex_talk, "codex talk", TALKS | SITS | WRAPS, "[OPTION...]", "talk with Codex; it asks here before it acts", \
+      "Every line of standard input is a prompt; -p is one, and then the end. Codex is run as its app-server, " \
+      "so that each command, patch and tool of an MCP server that it asks about waits until a rule or a person " \
+      "allows it, and the conversation goes into the log; each OPTION behind -- goes to Codex. --sandbox puts all of it " \
+      "in a box.",                                                                                          \
+      OPTION('p', "prompt", "WORDS", "one prompt, then the end")                                             \
+      OPTION(0, "identity", "FILE", "who this program is; else one is made for this folder"))                \
     X(once_opencode, "opencode", TALKS | WRAPS, "[ARGUMENT...]", "run opencode with Nod's plugin, for this run alone", \
       "Every ARGUMENT goes to opencode; put Nod's own options before the word opencode. Its settings stay as "  \
       "they are: the plugin is named in a variable of this run. What would take it away is refused.", )     \

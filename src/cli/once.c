@@ -24,7 +24,8 @@ static struct rc check_arguments(struct cli *cli, const struct agent *agent, str
             return err_set(err, ERR_INVALID, "'%s' could take the questions away from Nod, so nod %s does not "
                                              "take it", cli->argv[i], agent->name);
     if (agent_box_wanted(cli))
-        return err_set(err, ERR_INVALID, "nod %s has no box; nod acp --sandbox -- AGENT has one", agent->name);
+        return err_set(err, ERR_INVALID, "nod %s has no box; %s has one", agent->name,
+                       agent == &agent_codex ? "nod codex talk --sandbox" : "nod acp --sandbox -- AGENT");
     if (agent->once.unset)
         (void)unsetenv(agent->once.unset);
     if (agent->once.closes && setenv(agent->once.closes, "1", 0) != 0)

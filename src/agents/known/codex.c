@@ -144,6 +144,7 @@ const struct agent agent_codex = {
     .acp = {.programs = WORDS("codex-acp"), .variable = "INITIAL_AGENT_MODE", .value = "read-only",
             .safe_modes = WORDS("read-only"),
             .not_asked = "commands that read: install its hook, too (nod hook install codex)"},
-    .boxed = {.files = WORDS(".codex/config.toml"), .credentials = ".codex/auth.json"},
+    .boxed = {.keys = {{"OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com", "authorization: Bearer "}},
+              .files = WORDS(".codex/config.toml"), .credentials = ".codex/auth.json"},
     .mcp = {".codex/config.toml", "mcp_servers"},
 };
