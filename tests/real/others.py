@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pwd
 import shutil
 import subprocess
 
@@ -377,6 +378,67 @@ def test_opencode_for_one_run_without_a_change_in_its_settings(place):
         must(not os.path.exists(os.path.join(place.folder, ".config/opencode/plugin")), "the settings were changed")
         for words in (("--pure", "run", "go"), ("run", "--attach=http://127.0.0.1:1", "go"), ("attach", "http://127.0.0.1:1")):
             must("does not take it" in d.nod("opencode", *words).ends(2).err, f"{words} were taken")
+
+
+def next_of(d, seen):
+    found = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] not in seen], lambda: f"a call waits: {d.told()}")[0]
+    seen.append(found["toolCallId"])
+    return found
+
+
+def test_codex_talks_through_its_app_server(place):
+    """Every command and patch is asked about, also across a restart of the server; the model hears the words of a denial."""
+    patch = "*** Begin Patch\n*** Update File: kept.txt\n@@\n-old\n+new\n*** Add File: made.txt\n+hello\n*** End Patch"
+    with at(CodexDesk, place) as d:
+        d.put("kept.txt", "old\n")
+        d.model.script += [d.bash("ls"), d.bash("echo hi > said.txt"), d.bash("touch denied.txt"), ("apply_patch", patch)]
+        run, seen = d.run([NOD, "--codex", d.program, "codex", "talk", "-p", "go"]), []
+        reads = next_of(d, seen)
+        must(reads["toolCall"]["input"]["command"] == "ls", f"{reads}")
+        d.decide(reads)
+        first = next_of(d, seen)
+        must(first["toolCall"]["input"]["command"] == "echo hi > said.txt" and not d.has("said.txt"), f"{first}")
+        d.server.kill()
+        d.server.start()
+        d.decide(first)
+        second = next_of(d, seen)
+        must("touch denied.txt" in json.dumps(second["toolCall"]) and d.has("said.txt"), f"{second}")
+        d.decide(second, "deny", feedback="use the other folder")
+        third = next_of(d, seen)
+        must("hello" in json.dumps(third["preview"]) and "-old" in json.dumps(third["toolCall"]["input"]) and not d.has("made.txt"), f"{third}")
+        d.decide(third)
+        run.ends()
+        must(d.read("made.txt") == "hello\n" and d.read("kept.txt") == "new\n" and not d.has("denied.txt") and "Done." in run.out, f"{run.out} {run.err}")
+        must("use the other folder" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
+        kinds = [e["type"] for e in d.events(session=first["sessionId"])]
+        must({"USER_MESSAGE", "AGENT_MESSAGE", "RUN_STATUS"} <= set(kinds) and kinds.count("TOOL_RESULT") == 3, f"{kinds}")
+
+
+def test_codex_talks_in_a_box(place):
+    """The command is allowed at the gate: what is held is held by the box. The key of the model is not in it."""
+    secret = os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, f".nod-test-codex-{os.getpid()}")
+    with open(secret, "w", encoding="ascii") as file:
+        file.write("OUTSIDE-THE-BOX")
+    try:
+        with at(CodexDesk, place) as d:
+            d.model.script += [d.bash(f"(echo worked; cat {secret}; env; ls -a {d.world.data} $HOME) > made.txt 2>&1; printf end-%d 42 >> made.txt")]
+            run, seen = d.run([NOD, "--codex", d.program, "--sandbox", "codex", "talk", "-p", "go"], OPENAI_API_KEY="dummy-key-of-the-model", OPENAI_BASE_URL=d.model.url), []
+            while (call := next_of(d, seen))["toolCall"]["name"] == "Net":  # Codex looks for news of its own
+                d.decide(call, "deny")
+            must("echo worked" in json.dumps(call["toolCall"]["input"]), f"{call}")
+            d.decide(call)
+
+            def ended():
+                for one in d.admin.pending():
+                    d.decide(one, "deny")
+                return run.process.poll() is not None
+            eventually(ended, lambda: f"the end: {d.told()}")
+            run.ends()
+            made = d.read("made.txt")
+            must(made.startswith("worked") and made.endswith("end-42") and "Done." in run.out, f"it does not work in the project: {made} {run.out} {run.err}")
+            must("OUTSIDE-THE-BOX" not in made and "dummy-key" not in made and "admin.token" not in made, f"it reached out: {made}")
+    finally:
+        os.unlink(secret)
 
 
 def test_codex_skips_a_hook_that_nobody_trusts(place):
