@@ -32,7 +32,8 @@ static bool asks_for_tool(const struct codex_message *m)
 
 enum codex_ask_kind codex_ask_kind(const struct codex_message *m)
 {
-    if (str_is(m->method, "item/commandExecution/requestApproval") || str_is(m->method, "item/fileChange/requestApproval"))
+    if (str_is(m->method, "item/commandExecution/requestApproval") ||
+        str_is(m->method, "item/fileChange/requestApproval"))
         return CODEX_ACT;
     return asks_for_tool(m) ? CODEX_TOOL : CODEX_NONE;
 }

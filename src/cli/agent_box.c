@@ -224,7 +224,8 @@ static size_t put_environment(struct cli *cli, const struct agent_box *box, cons
         cli_note("nod: Nod has no way to keep the key of %s's model outside: every command that the agent runs can "
                  "read what is in the box of it", agent->title);
     if (box->key) {
-        environment[n++] = (char *)arena_printf(&cli->arena, "%s=http://127.0.0.1:%d", box->key->url, AGENT_BOX_MODEL_PORT).p;
+        environment[n++] = (char *)arena_printf(&cli->arena, "%s=http://127.0.0.1:%d", box->key->url,
+                                                AGENT_BOX_MODEL_PORT).p;
         environment[n++] = (char *)arena_printf(&cli->arena, "%s=kept-outside-the-box", agent->boxed.keys[0].key).p;
     }
     if (box->wish.variable)

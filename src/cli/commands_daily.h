@@ -114,8 +114,8 @@
     X(codex_talk, "codex talk", TALKS | SITS | WRAPS, "[OPTION...]", "talk with Codex; it asks here before it acts", \
       "Every line of standard input is a prompt; -p is one, and then the end. Codex is run as its app-server, " \
       "so that each command, patch and tool of an MCP server that it asks about waits until a rule or a person " \
-      "allows it, and the conversation goes into the log; each OPTION behind -- goes to Codex. --sandbox puts all of it " \
-      "in a box.",                                                                                          \
+      "allows it, and the conversation goes into the log; each OPTION behind -- goes to Codex. --sandbox puts all " \
+      "of it in a box.",                                                                                    \
       OPTION('p', "prompt", "WORDS", "one prompt, then the end")                                             \
       OPTION(0, "identity", "FILE", "who this program is; else one is made for this folder"))                \
     X(once_opencode, "opencode", TALKS | WRAPS, "[ARGUMENT...]", "run opencode with Nod's plugin, for this run alone", \

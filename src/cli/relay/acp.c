@@ -298,7 +298,8 @@ static bool take_answer(struct acp *acp, const struct acp_message *m)
     if (kind != OPEN_PROMPT || !session)
         return true;
     relay_note(&session->gate, acp->name, "AGENT_MESSAGE", NULL, said);
-    relay_note(&session->gate, acp->name, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
+    relay_note(&session->gate, acp->name, "RUN_STATUS", result ? "completed" : "failed",
+               json_text(result, "stopReason"));
     return true;
 }
 

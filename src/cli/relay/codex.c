@@ -1,7 +1,8 @@
 /* nod codex talk: the client of Codex' app-server, in the place of its own terminal.
  *
- * Every command, patch and call of an MCP server's tool that Codex asks about waits at the gate, in a thread of its own.
- * The words of a denial follow it within the turn. All other requests are refused. The conversation goes into the log.
+ * Every command, patch and call of an MCP server's tool that Codex asks about waits at the gate, in a thread of its
+ * own. The words of a denial follow it within the turn. All other requests are refused. The conversation goes into the
+ * log.
  */
 #include "cli/relay/relay.h"
 
@@ -259,7 +260,8 @@ static void take_completed(struct codex_talk *talk, const struct json *item)
         buf_put(&talk->said, said);
     unlock(talk);
     if (!str_empty(call))
-        relay_report(&talk->gate, call, output ? output->raw : STR_NONE, !str_is(json_text(item, "status"), "completed"));
+        relay_report(&talk->gate, call, output ? output->raw : STR_NONE,
+                     !str_is(json_text(item, "status"), "completed"));
     if (!speaks)
         return;
     BUF_SCOPE(safe, TEXT_BYTES_MAX);
