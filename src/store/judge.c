@@ -247,13 +247,17 @@ static void advance_head(struct facts *facts, struct fact_head *head, struct eve
 {
     event->no = ++head->no;
     head->hash = facts->next_hash = chain_next(&head->hash, event);
-    if (head->first_seq == 0)
+    if (head->first_seq == 0) {
         head->first_seq = event->seq;
+        head->changed = true;
+    }
     CHECK(head->last_seq < event->seq);
     head->last_seq = event->seq;
     head->dirty = true;
-    if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED)
+    if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED) {
         head->changed_seq = event->seq;
+        head->changed = true;
+    }
     if (event->kind == EVENT_SESSION_ARCHIVED)
         head->archived_seq = event->seq;
 }

@@ -25,6 +25,7 @@ struct fact_head {
     bool known;             /* filled in */
     bool stored;            /* the store had a row for it before this group */
     bool dirty;             /* this group has changed it */
+    bool changed;           /* it is new, or more of it than its end has changed */
     struct fact_head *next;
 };
 
@@ -54,6 +55,7 @@ struct facts {
     struct fact_call *recent_call;
     bool leaves;                   /* the group archives a session */
     bool recalled;                 /* last_seq is filled in, from memory */
+    uint64_t known_after;          /* then: a session or call that memory does not know has no event after this one */
     uint64_t last_seq;             /* last seq in the store before this group */
     struct digest last_hash;       /* chain hash of that event; zeros: not known, or there is none */
     uint64_t next_seq;

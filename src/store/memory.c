@@ -27,6 +27,7 @@ struct memory {
     struct memory *next;
     pthread_mutex_t lock;
     uint64_t seq;         /* 0: nothing is known */
+    uint64_t known_after; /* the sessions and calls of all events after this one are known */
     struct anchor last;   /* stays when the rest is forgotten */
     uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
@@ -186,6 +187,7 @@ bool memory_recall(struct memory *memory, struct facts *facts)
         recall_calls(memory, facts);
         facts->last_seq = memory->seq;
         facts->last_hash = memory->last.hash;
+        facts->known_after = memory->known_after;
     }
     unlock(&memory->lock);
     return facts->recalled;
@@ -209,7 +211,7 @@ static void keep_within_bounds(struct memory *memory)
     if (memory->heads.count <= HEADS_MOST && memory->calls.count <= CALLS_MOST)
         return;
     forget(memory);
-    memory->seq = seq;
+    memory->seq = memory->known_after = seq;
 }
 
 static void keep_facts(struct memory *memory, const struct facts *facts)
@@ -236,6 +238,8 @@ void memory_keep(struct memory *memory, const struct facts *facts)
     if (memory->seq != facts->last_seq && memory->seq < last_seq)
         forget(memory);
     if (memory->seq < last_seq || memory->seq == facts->last_seq) {
+        if (memory->seq == 0)
+            memory->known_after = facts->last_seq;
         keep_facts(memory, facts);
         memory->seq = last_seq;
     }
@@ -273,7 +277,7 @@ static void follow_event(struct memory *memory, const struct event *event, uint6
     }
     if (event_kind_of_call(event->kind))
         follow_call(memory, event);
-    memory->seq = event->seq;
+    memory->seq = memory->known_after = event->seq; /* its session may be one that nobody has asked for */
     go_forward(memory, event->seq, hash);
 }
 

@@ -266,8 +266,9 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
         return RC_OK;
     bool large = idle && writer->wal_frames > LARGE_FRAMES;
     CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK); /* a reader must not make appends wait */
-    struct rc rc = checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames,
-                              err);
+    struct rc rc = idle ? sqlite_late_finish(writer, err) : RC_OK;
+    if (rc_ok(rc))
+        rc = checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, err);
     CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
     if (idle) {
         memory_clear(writer->memory);
@@ -377,12 +378,14 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(sqlite_exec(handle->db, writer_settings, err));
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
     TRY(sqlite_schema_compare(handle->db, handle->path, sqlite_schema_known(), err));
-    TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
+    TRY(prepare_all(handle, err));
     TRY(sync_log(handle, err));
+    TRY(sqlite_late_begin(handle, err));
+    TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     (void)sqlite3_wal_hook(handle->db, count_frames, handle);
     handle->memory = memory_open(handle->path);
-    return prepare_all(handle, err);
+    return RC_OK;
 }
 
 static struct rc open_other(struct backend_handle *handle, struct err *err)
@@ -404,6 +407,8 @@ static struct rc open_guest(struct backend_handle *handle, struct err *err)
 
 static void sqlite_close(struct backend_handle *handle)
 {
+    if (handle->memory) /* the writer, and it was opened as a whole */
+        (void)sqlite_late_finish(handle, &(struct err){0}).code;
     for (int i = 0; i < SQL_COUNT; i++)
         (void)sqlite3_finalize(handle->statements[i]);
     CHECK(sqlite3_close(handle->db) == SQLITE_OK);

@@ -24,6 +24,8 @@ struct backend_handle {
     int lock_fd;
     struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */
+    uint64_t indexed_seq;   /* sqlite_late.c: as committed */
+    uint64_t indexing_seq;  /* as the open transaction has it */
     struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     int64_t data_version;
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
@@ -78,8 +80,11 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
 /* 0 for an empty database; refuses a version newer than this program. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
 int sqlite_schema_known(void);
+enum { SQLITE_VERSION_LATE = 6 }; /* the first with late tables */
 /* Creates the tables or brings them up to this version. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
+/* Fills the late tables of a database that has events and nothing else, and is written once. */
+struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err);
 /* A database that is only looked at may be of a version before links over groups: it is read as if it were of this one.
  * ERR_CONFLICT when it is older still. */
 struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err);
@@ -101,6 +106,17 @@ struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *e
  * when they are not those that the event describes. */
 struct rc sqlite_leave(struct backend_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err);
+
+/* ---- sqlite_late.c: in the writer's transaction, unless it says otherwise ---- */
+/* Whether the late tables must be filled before anything else of this group is looked up. */
+bool sqlite_late_due(const struct backend_handle *handle, const struct facts *facts);
+struct rc sqlite_late_fill(struct backend_handle *handle, struct err *err);
+/* Call it after the transaction has ended. */
+void sqlite_late_end(struct backend_handle *handle, bool committed);
+/* Fills the tables in a transaction of its own, if they lack anything. */
+struct rc sqlite_late_finish(struct backend_handle *handle, struct err *err);
+/* Reads how far the tables go, and fills them. */
+struct rc sqlite_late_begin(struct backend_handle *handle, struct err *err);
 
 /* ---- sqlite_write.c, sqlite_read.c, sqlite_verify.c ---- */
 struct rc sqlite_commit(struct backend_handle *handle, struct append *group, struct err *err);

@@ -146,6 +146,7 @@ struct rc archive_file_end(struct archive_file *file, struct err *err)
     (void)snprintf(text, sizeof text,
                    "INSERT INTO meta VALUES('archive_events', %llu), ('archive_sessions', %llu); COMMIT",
                    (unsigned long long)file->events, (unsigned long long)file->sessions);
+    TRY(sqlite_schema_fill(file->db, err));
     TRY(sqlite_exec(file->db, text, err));
     close_all(file);
     return file_sync(file->path, err);

@@ -77,16 +77,21 @@ static struct rc note_seqs(struct leaving *leaving, struct err *err)
 
 static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t chain, struct err *err)
 {
-    static const enum sqlite_sql steps[] = {SQL_LEAVING, SQL_LEAVE_CALLS, SQL_LEAVE};
+    static const enum sqlite_sql steps[] = {SQL_LEAVING,   SQL_LEAVE_CALLS, SQL_LEAVE_OF_CALLS,
+                                            SQL_LEAVE_IDS, SQL_LEAVE,       SQL_LEAVE_SESSIONS};
+    enum { STEPS = sizeof steps / sizeof *steps };
     struct backend_handle *handle = leaving->handle;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < STEPS; i++) {
         sqlite_bind_int(handle, steps[i], 1, block);
         sqlite_bind_int(handle, steps[i], 2, chain);
     }
     TRY(note_seqs(leaving, err));
-    TRY(sqlite_run(handle, SQL_LEAVE_CALLS, err));
-    leaving->calls += (uint64_t)sqlite3_changes64(handle->db);
-    return sqlite_run(handle, SQL_LEAVE, err);
+    for (size_t i = 1; i < STEPS; i++) {
+        TRY(sqlite_run(handle, steps[i], err));
+        if (steps[i] == SQL_LEAVE_CALLS)
+            leaving->calls += (uint64_t)sqlite3_changes64(handle->db);
+    }
+    return RC_OK;
 }
 
 static struct rc check_open(struct backend_handle *handle, struct str session, bool *ret_open, struct err *err)

@@ -47,7 +47,8 @@ struct rc sqlite_look(const char *path, bool immutable, struct sqlite3 **ret_db,
         return sqlite_fail(*ret_db, code, path, err);
     CHECK(sqlite3_busy_timeout(*ret_db, BUSY_MS) == SQLITE_OK);
     CHECK(sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
-    return sqlite_exec(*ret_db, "PRAGMA cache_size = -64000", err); /* lookups of calls touch pages all over */
+    /* Lookups of calls touch pages all over. */
+    return sqlite_exec(*ret_db, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -64000", err);
 }
 
 struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *err)

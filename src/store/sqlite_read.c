@@ -105,11 +105,26 @@ static struct rc add_gone(struct sqlite_answer *answer, uint64_t after, uint64_t
     }
 }
 
+static bool is_full(const struct sqlite_answer *answer, bool full)
+{
+    return full || answer->read->event_count == page_size(answer->read);
+}
+
+/* The statement's block is bound already. */
+static struct rc add_events_of_session(struct sqlite_answer *answer, enum sqlite_sql sql, int64_t chain, bool *ret_full,
+                                       struct err *err)
+{
+    bind_page(answer, sql);
+    sqlite_bind_int(answer->handle, sql, 5, chain);
+    sqlite_bind_str(answer->handle, sql, 6, answer->read->thread);
+    return add_events(answer, sql, ret_full, err);
+}
+
+/* The blocks of the session, and then its events that are in no block yet. */
 static struct rc read_events_of_session(struct sqlite_answer *answer, bool *ret_full, struct err *err)
 {
     struct read *read = answer->read;
     sqlite3_stmt *head = answer->handle->statements[SQL_HEAD];
-    enum sqlite_sql sql = str_empty(read->thread) ? SQL_EVENTS_OF_SESSION : SQL_EVENTS_OF_THREAD;
     bool row;
     *ret_full = false;
     sqlite_bind_str(answer->handle, SQL_HEAD, 1, read->session);
@@ -118,17 +133,13 @@ static struct rc read_events_of_session(struct sqlite_answer *answer, bool *ret_
         return RC_OK;
     int64_t chain = sqlite3_column_int64(head, 0), last = sqlite3_column_int64(head, 1);
     int64_t first = clamp(read->after) > chain ? clamp(read->after) : chain;
-    for (int64_t block = first >> BLOCK_SHIFT; block <= last >> BLOCK_SHIFT; block++) {
-        bind_page(answer, sql);
-        sqlite_bind_int(answer->handle, sql, 4, block);
-        sqlite_bind_int(answer->handle, sql, 5, chain);
-        if (sql == SQL_EVENTS_OF_THREAD)
-            sqlite_bind_str(answer->handle, sql, 6, read->thread);
-        TRY(add_events(answer, sql, ret_full, err));
-        if (*ret_full || read->event_count == page_size(read))
-            return RC_OK;
+    for (int64_t block = first >> BLOCK_SHIFT; block <= last >> BLOCK_SHIFT && !is_full(answer, *ret_full); block++) {
+        sqlite_bind_int(answer->handle, SQL_EVENTS_OF_SESSION, 4, block);
+        TRY(add_events_of_session(answer, SQL_EVENTS_OF_SESSION, chain, ret_full, err));
     }
-    return RC_OK;
+    if (is_full(answer, *ret_full))
+        return RC_OK;
+    return add_events_of_session(answer, SQL_LATE_OF_SESSION, chain, ret_full, err);
 }
 
 static struct rc read_events(struct sqlite_answer *answer, struct err *err)
@@ -180,11 +191,9 @@ static void sort(struct event *events, size_t count)
 static struct rc read_call(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    enum sqlite_sql sql = str_empty(read->session) ? SQL_CALLS : SQL_CALL_OF_SESSION;
-    sqlite_bind_str(answer->handle, sql, 1, read->call);
-    if (sql == SQL_CALL_OF_SESSION)
-        sqlite_bind_str(answer->handle, sql, 2, read->session);
-    TRY(add_events(answer, sql, NULL, err));
+    sqlite_bind_str(answer->handle, SQL_CALLS, 1, read->call);
+    sqlite_bind_str(answer->handle, SQL_CALLS, 2, read->session);
+    TRY(add_events(answer, SQL_CALLS, NULL, err));
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 1, read->call);
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 2, read->session);
     TRY(add_archived(answer, SQL_ARCHIVED_CALL, err));

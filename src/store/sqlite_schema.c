@@ -11,6 +11,13 @@
 enum { APPLICATION_ID = 0x4e6f6421 }; /* "Nod!" */
 enum { LINKS_CHECKED = 16, BLOCKS_CHECKED = 64 };
 
+/* Fills the tables of step 6 at once. */
+#define FILL_LATE \
+    "INSERT INTO session_events SELECT " BLOCK_OF_SEQ ", chain, seq FROM events ORDER BY 1, 2, 3;" \
+    "INSERT INTO call_ids SELECT call_id, chain, seq FROM events WHERE kind = 3 ORDER BY 1, 2;" \
+    "INSERT INTO call_events SELECT call_seq, kind, seq FROM events WHERE call_seq IS NOT NULL ORDER BY 1, 2;" \
+    "INSERT OR REPLACE INTO meta SELECT 'indexed', coalesce(max(seq), 0) FROM events;"
+
 static const char *const steps[] = {
     /* 1 */
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
@@ -69,6 +76,32 @@ static const char *const steps[] = {
     /* 5: one index instead of four, because each costs an insertion of any event something */
     "DROP INDEX session_changes; DROP INDEX token_changes; DROP INDEX rule_changes; DROP INDEX runs;"
     "CREATE INDEX rare ON events(kind, chain, thread_id) WHERE kind BETWEEN 12 AND 15;",
+    /* 6: tables instead of indexes, which are filled late (sqlite_late.c) */
+    "CREATE TABLE session_events("
+    "  block INTEGER NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  PRIMARY KEY(block, chain, seq)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE call_ids("
+    "  call_id TEXT NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL," /* of the TOOL_CALL */
+    "  PRIMARY KEY(call_id, chain)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE call_events("
+    "  call_seq INTEGER NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  PRIMARY KEY(call_seq, kind)"
+    ") STRICT, WITHOUT ROWID;"
+    FILL_LATE
+    "DROP INDEX events_by_chain; DROP INDEX calls; DROP INDEX events_by_call;"
+    "CREATE VIEW heads AS"
+    "  SELECT first_seq, session_id, coalesce(late.seq, c.last_seq) AS last_seq, changed_seq, archived_seq,"
+    "    coalesce(late.hash, c.hash) AS hash, coalesce(late.no, c.no) AS no"
+    "  FROM chains c LEFT JOIN (SELECT chain, max(seq) AS seq, hash, no FROM events"
+    "    WHERE seq > " INDEXED_SEQ " GROUP BY chain) late ON late.chain = c.first_seq;",
 };
 
 enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4 };
@@ -114,6 +147,8 @@ static struct rc apply_steps(struct sqlite3 *db, int version, struct err *err)
     return sqlite_exec(db, "COMMIT", err);
 }
 
+struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err) { return sqlite_exec(db, FILL_LATE, err); }
+
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err)
 {
     int version;
@@ -132,15 +167,21 @@ struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err
 /* Adds temporary views for what an archive of the older version lacks: archives are never changed. */
 struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err)
 {
-    if (version >= VERSION_NUMBERS)
-        return RC_OK;
     if (version < VERSION_ARCHIVES)
         return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date", path,
                        version);
-    return sqlite_exec(db, "PRAGMA temp_store = MEMORY;"
-                       "CREATE TEMP VIEW events AS SELECT *, NULL AS no FROM main.events;"
-                       "CREATE TEMP VIEW chains AS SELECT *, 0 AS no FROM main.chains;"
-                       "CREATE TEMP TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB)", err);
+    if (version < VERSION_NUMBERS)
+        TRY(sqlite_exec(db, "CREATE TEMP VIEW events AS SELECT *, NULL AS no FROM main.events;"
+                        "CREATE TEMP VIEW chains AS SELECT *, 0 AS no FROM main.chains;"
+                        "CREATE TEMP TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB)", err));
+    if (version < SQLITE_VERSION_LATE)
+        TRY(sqlite_exec(db, "CREATE TEMP VIEW session_events AS"
+                        "  SELECT " BLOCK_OF_SEQ " AS block, chain, seq FROM main.events;"
+                        "CREATE TEMP VIEW call_ids AS SELECT call_id, chain, seq FROM main.events WHERE kind = 3;"
+                        "CREATE TEMP VIEW call_events AS SELECT call_seq, kind, seq FROM main.events"
+                        "  WHERE call_seq IS NOT NULL;"
+                        "CREATE TEMP VIEW heads AS SELECT * FROM chains", err));
+    return RC_OK;
 }
 
 /* All that defines tables and indexes, as one text. */
@@ -242,16 +283,17 @@ static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct 
                    (unsigned long long)event.seq);
 }
 
-/* The last group ends where the events end. */
+/* The last group ends where the events end, and nothing later was ever listed. */
 static struct rc check_groups(struct sqlite3 *db, const char *path, struct err *err)
 {
-    int64_t last, end;
+    int64_t last, end, indexed;
     TRY(sqlite_number(db, "SELECT coalesce(max(seq), 0) FROM events", &last, err));
     TRY(sqlite_number(db, "SELECT coalesce(max(last_seq), -1) FROM groups", &end, err));
-    if (last == end)
+    TRY(sqlite_number(db, "SELECT " INDEXED_SEQ, &indexed, err));
+    if (last == end && indexed <= last)
         return RC_OK;
     return err_set(err, ERR_CORRUPT, "%s ends with event %lld, but the last that was kept is %lld: see `nod verify`,"
-                   " restore a backup", path, (long long)last, (long long)end);
+                   " restore a backup", path, (long long)last, (long long)(end > indexed ? end : indexed));
 }
 
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err)
@@ -262,8 +304,8 @@ struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct e
     TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1",
                        &rows, err));
     TRY(sqlite_prepare(db,
-                       "SELECT hash FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 AND seq < ?3"
-                       " ORDER BY seq DESC LIMIT 1", &tail.before, err));
+                       "SELECT hash FROM events WHERE seq = (SELECT max(seq) FROM session_events"
+                       " WHERE block = ?1 AND chain = ?2 AND seq < ?3)", &tail.before, err));
     TRY(sqlite_prepare(db, "SELECT last_seq, hash FROM chains WHERE first_seq = ?1", &tail.head, err));
     CHECK(sqlite3_bind_int(rows, 1, LINKS_CHECKED) == SQLITE_OK);
     for (;;) {

@@ -8,6 +8,10 @@ enum { EVENT_COLUMN_COUNT = 9 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
+/* Events after this one are not yet in the tables that are filled late (sqlite_late.c): to find one of a session or a
+ * call, these tables are looked at, and then the events after this one. */
+#define INDEXED_SEQ "(SELECT value FROM meta WHERE name = 'indexed')"
+
 /* The events of a session are indexed by block, that is, by the time they came, and then by session: so the
  * index grows at its end, whichever sessions are active, and a group dirties few of its pages. To read a
  * session, its blocks are looked at one after the other. */
@@ -18,6 +22,7 @@ enum { BLOCK_SHIFT = 12 };
  * is only used for a query that has its condition word for word: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
  * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
 #define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
+#define IN_BLOCK "seq IN (SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
@@ -36,18 +41,33 @@ enum { BLOCK_SHIFT = 12 };
       " archived_seq = ?6 WHERE first_seq = ?1")                                                        \
     X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                     \
-    X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
-    X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM events WHERE call_seq = ?1")                      \
+    X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
+    X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \
+    X(LATE_SESSIONS, FOR_WRITER, "INSERT INTO session_events SELECT " BLOCK_OF_SEQ ", chain, seq"       \
+      " FROM events WHERE seq > ?1")                                                                    \
+    X(LATE_CALLS, FOR_WRITER, "INSERT INTO call_ids SELECT call_id, chain, seq"                         \
+      " FROM events WHERE seq > ?1 AND kind = 3")                                                       \
+    X(LATE_OF_CALLS, FOR_WRITER, "INSERT INTO call_events SELECT call_seq, kind, seq"                   \
+      " FROM events WHERE seq > ?1 AND call_seq IS NOT NULL")                                           \
+    X(LATE_HEADS, FOR_WRITER, "UPDATE chains SET last_seq = late.seq, hash = late.hash, no = late.no"   \
+      " FROM (SELECT chain, max(seq) AS seq, hash, no FROM events WHERE seq > ?1 GROUP BY chain) late"  \
+      " WHERE first_seq = late.chain")                                                                  \
+    X(LATE_UNTIL, FOR_WRITER, "UPDATE meta SET value = ?1 WHERE name = 'indexed'")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \
       " AND " OF_RARE_KIND("12"))                                                                       \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
     X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(OPEN_FIND, FOR_WRITER, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")    \
-    X(LEAVING, FOR_WRITER, "SELECT seq FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 ORDER BY seq") \
-    X(LEAVE, FOR_WRITER, "DELETE FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2")               \
+    X(LEAVING, FOR_WRITER, "SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2 ORDER BY seq") \
     X(LEAVE_CALLS, FOR_WRITER, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"       \
-      " FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 AND kind = 3")                           \
+      " FROM events WHERE " IN_BLOCK " AND kind = 3")                                                   \
+    X(LEAVE_OF_CALLS, FOR_WRITER, "DELETE FROM call_events WHERE call_seq IN"                           \
+      " (SELECT seq FROM events WHERE " IN_BLOCK " AND kind = 3)")                                      \
+    X(LEAVE_IDS, FOR_WRITER, "DELETE FROM call_ids WHERE chain = ?2 AND call_id IN"                     \
+      " (SELECT call_id FROM events WHERE " IN_BLOCK " AND kind = 3)")                                  \
+    X(LEAVE, FOR_WRITER, "DELETE FROM events WHERE " IN_BLOCK)                                          \
+    X(LEAVE_SESSIONS, FOR_WRITER, "DELETE FROM session_events WHERE block = ?1 AND chain = ?2")         \
     X(GONE_BEFORE, FOR_WRITER, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?1"             \
       " ORDER BY first_seq DESC LIMIT 1")                                                               \
     X(GONE_PUT, FOR_WRITER, "INSERT OR REPLACE INTO gone(first_seq, last_seq) VALUES(?1, ?2)")          \
@@ -59,33 +79,33 @@ enum { BLOCK_SHIFT = 12 };
     X(ARCHIVED_CALL, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM archived_calls a"                     \
       " CROSS JOIN chains c ON c.first_seq = a.chain CROSS JOIN events e ON e.seq = c.archived_seq"     \
       " WHERE a.call_id = ?1 AND ?2 IN ('', e.session_id)")                                             \
-    X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM chains c"          \
-      " JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > ?1 AND e.at_ms <= ?2 AND c.archived_seq = 0" \
+    X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM heads c"           \
+      " CROSS JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > ?1 AND e.at_ms <= ?2 AND c.archived_seq = 0" \
       " AND c.session_id <> '' AND ?4 IN ('', c.session_id) AND NOT EXISTS"                             \
       "  (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id) ORDER BY c.first_seq LIMIT ?3") \
     X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
       " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
-    X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                             \
-      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1"                   \
-      " ORDER BY seq LIMIT ?3")                                                                         \
-    X(EVENTS_OF_THREAD, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                              \
-      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1 AND thread_id = ?6" \
-      " ORDER BY seq LIMIT ?3")                                                                         \
+    X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM session_events s"                 \
+      " CROSS JOIN events e ON e.seq = s.seq WHERE s.block = ?4 AND s.chain = ?5 AND s.seq > ?1"        \
+      " AND (?2 >> kind) & 1 AND ?6 IN ('', thread_id) ORDER BY s.seq LIMIT ?3")                        \
+    X(LATE_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE seq > " INDEXED_SEQ " AND seq > ?1 AND chain = ?5 AND (?2 >> kind) & 1"                   \
+      " AND ?6 IN ('', thread_id) ORDER BY seq LIMIT ?3")                                               \
     X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
-    X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 AND kind = 3"         \
-      " UNION ALL SELECT " EVENT_COLUMNS_E " FROM events c CROSS JOIN events e ON e.call_seq = c.seq"   \
-      " WHERE c.call_id = ?1 AND c.kind = 3")                                                           \
-    X(CALL_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
-      " WHERE call_id = ?1 AND session_id = ?2 AND kind = 3"                                            \
-      " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE call_seq ="                                \
-      " (SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3)")                  \
+    X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM call_ids c"                                   \
+      " CROSS JOIN events e ON e.seq = c.seq WHERE c.call_id = ?1 AND ?2 IN ('', e.session_id)"         \
+      " UNION ALL SELECT " EVENT_COLUMNS_E " FROM call_ids c CROSS JOIN call_events o"                  \
+      " ON o.call_seq = c.seq CROSS JOIN events e ON e.seq = o.seq"                                     \
+      " WHERE c.call_id = ?1 AND ?2 IN ('', e.session_id)"                                              \
+      " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE seq > " INDEXED_SEQ                        \
+      " AND call_id = ?1 AND ?2 IN ('', session_id)")                                                   \
     X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
       " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
     X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
       " WHERE session_id = ?3 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")                      \
     X(OPEN_OF_THREAD, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"       \
       " WHERE session_id = ?3 AND thread_id = ?4 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")   \
-    X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM chains"                                   \
+    X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM heads"                                    \
       " WHERE last_seq < ?1 AND changed_seq > 0 AND archived_seq = 0 ORDER BY last_seq DESC LIMIT ?2")  \
     X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
       " WHERE chain = " CHAIN_OF("?1") " AND " OF_RARE_KIND("13") " ORDER BY seq")                      \

@@ -2,9 +2,9 @@
  *
  * Events are walked by seq in pieces, each with a snapshot of its own, so that a server that runs beside it
  * can go on beginning its log anew. The last piece and everything that must agree with it (heads, calls,
- * open approvals) are read from one snapshot. What indexes alone can promise (one call of an id in a
- * session, one event of a kind for a call) holds when they are defined as they should be and SQLite finds
- * them in agreement with the table, so both are looked at.
+ * open approvals) are read from one snapshot. That a session has one call of an id, and a call one event of a kind, is
+ * what the keys of the late tables promise (sqlite_late.c): they are compared with the events they are made from, and
+ * with those that are not in them yet.
  */
 #include "store/sqlite.h"
 #include "store/verify.h"
@@ -100,7 +100,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
     bool row;
     uint64_t count = 0;
     TRY(sqlite_prepare(walk->db,
-                       "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq, no FROM chains"
+                       "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq, no FROM heads"
                        " ORDER BY first_seq", &rows, err));
     for (;; count++) {
         struct digest hash;
@@ -157,6 +157,59 @@ static struct rc check_none(struct walk *walk, const char *query, const char *wh
     return RC_OK;
 }
 
+/* The late tables say what the events up to INDEXED_SEQ say. */
+static struct rc check_late(struct walk *walk, struct err *err)
+{
+    if (walk->version < SQLITE_VERSION_LATE)
+        return RC_OK;
+    TRY(check_none(walk,
+                   "SELECT s.seq FROM session_events s LEFT JOIN events e ON e.seq = s.seq"
+                   " WHERE e.chain IS NOT s.chain OR s.block <> s.seq >> 12 OR s.seq > " INDEXED_SEQ " LIMIT 1",
+                   "the event is listed with another session", err));
+    TRY(check_none(walk,
+                   "SELECT o.seq FROM call_events o LEFT JOIN events e ON e.seq = o.seq"
+                   " WHERE e.call_seq IS NOT o.call_seq OR e.kind IS NOT o.kind OR o.seq > " INDEXED_SEQ " LIMIT 1",
+                   "the event is listed with another call", err));
+    TRY(check_none(walk,
+                   "SELECT c.seq FROM call_ids c LEFT JOIN events e ON e.seq = c.seq"
+                   " WHERE e.kind IS NOT 3 OR e.call_id IS NOT c.call_id OR e.chain IS NOT c.chain"
+                   "  OR c.seq > " INDEXED_SEQ " LIMIT 1",
+                   "the call is listed under another id", err));
+    return check_none(walk,
+                      "SELECT " INDEXED_SEQ " FROM (SELECT count(*) AS events, count(call_seq) AS of_calls,"
+                      "  count(nullif(kind = 3, 0)) AS calls FROM events WHERE seq <= " INDEXED_SEQ ")"
+                      " WHERE events <> (SELECT count(*) FROM session_events)"
+                      "  OR of_calls <> (SELECT count(*) FROM call_events)"
+                      "  OR calls <> (SELECT count(*) FROM call_ids)",
+                      "events before it are not on the lists of their sessions and calls", err);
+}
+
+/* What is not in the late tables yet, and that it repeats nothing. `about` is all of it together. */
+static struct rc check_not_indexed(struct walk *walk, struct err *err)
+{
+    TRY(check_none(walk,
+                   "SELECT max(seq) FROM events WHERE seq > " INDEXED_SEQ " AND call_id IS NOT NULL"
+                   " GROUP BY chain, call_id, kind HAVING count(*) > 1", "the event repeats another one", err));
+    TRY(check_none(walk,
+                   "SELECT e.seq FROM events e CROSS JOIN call_ids c ON c.call_id = e.call_id AND c.chain = e.chain"
+                   " WHERE e.seq > " INDEXED_SEQ " AND e.kind = 3 LIMIT 1", "the call repeats another one", err));
+    TRY(check_none(walk,
+                   "SELECT e.seq FROM events e CROSS JOIN call_events o ON o.call_seq = e.call_seq AND o.kind = e.kind"
+                   " WHERE e.seq > " INDEXED_SEQ " LIMIT 1", "the event repeats another one", err));
+    return sqlite_exec(walk->db,
+                       "CREATE TEMP TABLE late("
+                       "  call_seq INTEGER, kind INTEGER, seq INTEGER, PRIMARY KEY(call_seq, kind));"
+                       "INSERT OR IGNORE INTO late SELECT call_seq, kind, seq FROM events"
+                       "  WHERE seq > " INDEXED_SEQ " AND call_seq IS NOT NULL;"
+                       "CREATE TEMP VIEW about AS SELECT call_seq, kind, seq FROM call_events"
+                       "  UNION ALL SELECT call_seq, kind, seq FROM late", err);
+}
+
+/* The event of kind 4 or 5 for the call of this event. */
+#define SEQ_OF(kind_, of) \
+    "coalesce((SELECT seq FROM call_events WHERE call_seq = " of ".call_seq AND kind = " kind_ ")," \
+    " (SELECT seq FROM late WHERE call_seq = " of ".call_seq AND kind = " kind_ "))"
+
 /* 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST, 5 TOOL_APPROVAL_RESPONSE. */
 static struct rc check_calls(struct walk *walk, struct err *err)
 {
@@ -168,22 +221,19 @@ static struct rc check_calls(struct walk *walk, struct err *err)
                    "  OR c.call_id IS NOT e.call_id OR c.session_id <> e.session_id) LIMIT 1",
                    "the event is about a call that was not made", err));
     TRY(check_none(walk,
-                   "SELECT a.seq FROM events a LEFT JOIN events r ON r.call_seq = a.call_seq AND r.kind = 4"
-                   " WHERE a.call_seq IS NOT NULL AND a.kind = 5 AND (r.seq IS NULL OR r.seq > a.seq)"
-                   " LIMIT 1",
+                   "SELECT a.seq FROM about a WHERE a.kind = 5 AND coalesce(" SEQ_OF("4", "a") " > a.seq, 1) LIMIT 1",
                    "a response to what nobody asked", err));
     TRY(check_none(walk,
-                   "SELECT r.seq FROM events r LEFT JOIN open_approvals o ON o.request_seq = r.seq"
-                   " WHERE r.call_seq IS NOT NULL AND r.kind = 4"
-                   "  AND NOT EXISTS (SELECT 1 FROM events a WHERE a.call_seq = r.call_seq AND a.kind = 5)"
+                   "SELECT r.seq FROM about q CROSS JOIN events r ON r.seq = q.seq"
+                   " LEFT JOIN open_approvals o ON o.request_seq = r.seq"
+                   " WHERE q.kind = 4 AND " SEQ_OF("5", "q") " IS NULL"
                    "  AND (o.call_seq IS NOT r.call_seq OR o.session_id IS NOT r.session_id"
                    "   OR o.thread_id IS NOT r.thread_id OR o.call_id IS NOT r.call_id) LIMIT 1",
                    "asked and not answered, but not (or wrongly) on the list of open approvals", err));
     TRY(check_none(walk,
                    "SELECT o.request_seq FROM open_approvals o"
                    " LEFT JOIN events r ON r.seq = o.request_seq AND r.kind = 4"
-                   " WHERE r.seq IS NULL OR EXISTS"
-                   "  (SELECT 1 FROM events a WHERE a.call_seq = r.call_seq AND a.kind = 5) LIMIT 1",
+                   " WHERE r.seq IS NULL OR " SEQ_OF("5", "r") " IS NOT NULL LIMIT 1",
                    "on the list of open approvals, but not asked or answered already", err));
     int64_t open;
     TRY(sqlite_number(walk->db, "SELECT count(*) FROM open_approvals", &open, err));
@@ -217,6 +267,8 @@ static struct rc check_agreement(struct walk *walk, struct err *err)
     TRY(sqlite_number(walk->db, "SELECT max(last_seq) FROM groups", &end, err));
     verifier_events_end(verifier, (uint64_t)end);
     TRY(check_heads(walk, err));
+    TRY(check_late(walk, err));
+    TRY(check_not_indexed(walk, err));
     TRY(check_calls(walk, err));
     return check_counts(walk, err);
 }

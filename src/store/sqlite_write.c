@@ -1,9 +1,8 @@
 /* A group: what memory does not know is looked up, the judge (judge.h) decides, rows are inserted, one COMMIT.
  *
  * Nothing else writes between BEGIN IMMEDIATE and COMMIT, and the judge decides before anything is inserted, so nothing
- * has to be undone for an append that is refused. A head is written once per group however many events it got. That a
- * call was not made before is not looked up: the unique index finds out, and then the group is judged again by what the
- * database says. It saves a look-up of a random page for each new call.
+ * has to be undone for an append that is refused. Besides events, only the list of open approvals, the chain of groups
+ * and sessions that began or changed are written; the rest is written late (sqlite_late.c).
  * When anything fails the whole group is rolled back and everything known in memory is forgotten; the next group begins
  * with what the database says.
  */
@@ -70,14 +69,17 @@ static struct rc load_head(struct backend_handle *handle, struct fact_head *head
     return RC_OK;
 }
 
-static struct rc load_call(struct backend_handle *handle, struct fact_call *call, struct err *err)
+/* All heads are loaded. A session that began after the last event in the tables has no call there. */
+static struct rc load_call(struct backend_handle *handle, struct facts *facts, struct fact_call *call, struct err *err)
 {
-    uint64_t call_seq;
+    uint64_t chain = facts_head(facts, call->session)->first_seq, call_seq;
+    call->known = true;
+    if (chain == 0 || chain > handle->indexing_seq)
+        return RC_OK;
     sqlite_bind_str(handle, SQL_FIND_CALL, 1, call->call);
-    sqlite_bind_str(handle, SQL_FIND_CALL, 2, call->session);
+    sqlite_bind_int(handle, SQL_FIND_CALL, 2, (int64_t)chain);
     TRY(find_seq(handle, SQL_FIND_CALL, &call_seq, err));
     call->seqs[EVENT_TOOL_CALL] = call_seq;
-    call->known = true;
     if (call_seq == 0)
         return RC_OK;
     sqlite_bind_int(handle, SQL_FIND_OF_CALL, 1, (int64_t)call_seq);
@@ -99,22 +101,26 @@ static struct rc load_run(struct backend_handle *handle, struct facts *facts, st
     return find_seq(handle, SQL_RUN_AT, &run->seq, err);
 }
 
+/* Nothing is assumed: what memory does not know is looked up. */
 static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
 {
+    (void)all;
     if (sqlite3_get_autocommit(handle->db)) /* no transaction is open: the first attempt was rolled back */
         TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
     if (!facts->recalled)
         TRY(load_last(handle, facts, err));
+    if (sqlite_late_due(handle, facts))
+        TRY(sqlite_late_fill(handle, err));
     for (struct fact_run *run = facts->first_run; run; run = run->next)
         (void)facts_head(facts, run->session);
+    for (struct fact_call *call = facts->first_call; call; call = call->next)
+        (void)facts_head(facts, call->session);
     for (struct fact_head *head = facts->first_head; head; head = head->next)
         if (!head->known)
             TRY(load_head(handle, head, err));
-    for (struct fact_call *call = facts->first_call; call; call = call->next) {
-        call->assumed = !call->known && call->made && !all;
-        if (!call->known && !call->assumed)
-            TRY(load_call(handle, call, err));
-    }
+    for (struct fact_call *call = facts->first_call; call; call = call->next)
+        if (!call->known)
+            TRY(load_call(handle, facts, call, err));
     for (struct fact_run *run = facts->first_run; run; run = run->next)
         TRY(load_run(handle, facts, run, err));
     return RC_OK;
@@ -215,35 +221,23 @@ static void roll_back(struct backend_handle *handle)
     struct err ignored;
     if (!sqlite3_get_autocommit(handle->db)) /* some errors have rolled back by themselves already */
         (void)sqlite_run(handle, SQL_ROLLBACK, &ignored).code;
-}
-
-/* The call was made before, though nobody remembers. */
-static bool was_assumed(struct backend_handle *handle, struct facts *facts, const struct event *event, struct rc rc)
-{
-    return rc.code == ERR_CONFLICT && event->kind == EVENT_TOOL_CALL &&
-           sqlite3_extended_errcode(handle->db) == SQLITE_CONSTRAINT_UNIQUE &&
-           facts_call(facts, event->session, event->call)->assumed;
+    sqlite_late_end(handle, false);
 }
 
 static struct rc write_rows(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
                             bool *ret_held, struct err *err)
 {
     CHECK(loaded);
-    for (size_t i = 0; i < rows->count; i++) {
-        struct rc rc = add_row(handle, &rows->events[i], err);
-        *ret_held = !was_assumed(handle, facts, rows->events[i].event, rc);
-        if (!*ret_held) {
-            roll_back(handle);
-            return RC_OK;
-        }
-        TRY(rc);
-    }
+    *ret_held = true;
+    for (size_t i = 0; i < rows->count; i++)
+        TRY(add_row(handle, &rows->events[i], err));
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
-        if (head->dirty)
+        if (head->changed)
             TRY(write_head(handle, head, err));
     struct digest group_hash;
     TRY(write_group(handle, facts, rows, &group_hash, err));
     TRY(sqlite_run(handle, SQL_COMMIT, err));
+    sqlite_late_end(handle, true);
     handle->group_hash = group_hash;
     handle->committed_seq = facts->next_seq - 1;
     return RC_OK;
@@ -251,6 +245,7 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
 
 static struct rc abandon(struct backend_handle *handle, struct err *err)
 {
+    sqlite_late_end(handle, false);
     return sqlite_run(handle, SQL_ROLLBACK, err);
 }
 

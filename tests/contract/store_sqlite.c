@@ -150,6 +150,18 @@ static const struct forgery forgeries[] = {
     {"INSERT INTO open_approvals VALUES(4, 3, 's1', 's1-main', 'c1', 0)", 4},
     {"INSERT INTO open_approvals VALUES(8, 3, 's1', 's1-main', 'c1', 0)", 8},
     {"INSERT INTO open_approvals VALUES(-4, 3, 's1', 's1-main', 'c1', 0)", 1},
+    /* The tables that are filled late. */
+    {"DELETE FROM session_events WHERE seq = 8", 9},
+    {"UPDATE session_events SET chain = 1 WHERE seq = 9", 9},
+    {"UPDATE session_events SET block = 1 WHERE seq = 9", 9},
+    {"DELETE FROM call_ids WHERE seq = 3", 9},
+    {"UPDATE call_ids SET call_id = 'c2' WHERE seq = 3", 3},
+    {"UPDATE call_ids SET seq = 5 WHERE seq = 3", 5},
+    {"DELETE FROM call_events WHERE seq = 4", 9},
+    {"UPDATE call_events SET seq = 6 WHERE seq = 4", 6},
+    {"INSERT INTO call_events VALUES(3, 8, 9)", 9},
+    {"UPDATE meta SET value = 6 WHERE name = 'indexed'", 7},
+    {"UPDATE meta SET value = 6 WHERE name = 'indexed'; DELETE FROM session_events WHERE seq > 6", 7},
 };
 
 /* One after the other, each on the good file. */
@@ -253,7 +265,8 @@ static void verify_wants_the_indexes_that_make_promises(void **state)
     struct store_check check;
     struct err err = {0};
     fill(rig);
-    run_sql(rig, "DROP INDEX events_by_call; CREATE INDEX events_by_call ON events(call_seq, kind)");
+    run_sql(rig, "CREATE TABLE other AS SELECT * FROM call_events; DROP TABLE call_events;"
+                 "ALTER TABLE other RENAME TO call_events");
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
     assert_non_null(strstr(err.text, "indexes"));
     refuses_to_open(rig, ERR_CORRUPT, "indexes");
@@ -477,6 +490,99 @@ static void what_cannot_be_written_is_refused(void **state)
     assert_int_equal(chmod(rig->folder, 0700), 0);
 }
 
+/* ---- the tables that are filled late ---- */
+
+static int64_t ask_sql(const struct rig *rig, const char *text)
+{
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(row, 0);
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return value;
+}
+
+#define INDEXED "SELECT value FROM meta WHERE name = 'indexed'"
+
+/* In a process that dies without closing anything. */
+static void fill_and_die(struct rig *rig)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        rig_open(rig);
+        (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+        (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
+        (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void events_that_a_crash_left_unlisted_are_listed_at_start(void **state)
+{
+    struct rig *rig = *state;
+    fill_and_die(rig);
+    assert_true(ask_sql(rig, INDEXED) <= 4); /* 0, unless the process was stopped for seconds */
+    rig_verify_well(rig, 4);
+    rig_open(rig);
+    assert_int_equal(ask_sql(rig, INDEXED), 4);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 4);
+    assert_int_equal(ask_sql(rig, "SELECT last_seq FROM chains"), 4);
+    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
+    rig_verify_well(rig, 4);
+}
+
+/* The writer has forgotten the sessions and calls that are not listed yet. */
+static void what_is_forgotten_is_listed_first(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
+    run_sql(rig, "INSERT INTO meta VALUES('visitor', 1); DELETE FROM meta WHERE name = 'visitor'");
+    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
+    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
+    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_REFUSED);
+    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 5);
+    rig_verify_well(rig, 5);
+}
+
+/* So many that they are listed while it goes on; each is found, listed or not. */
+static void events_are_listed_many_at_once(void **state)
+{
+    enum { CALLS = 600 };
+    struct rig *rig = *state;
+    char call[16];
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    for (unsigned i = 0; i < CALLS; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        (void)rig_append(rig, rig_ask("s1", call, 1), APPEND_KEPT);
+    }
+    int64_t indexed = ask_sql(rig, INDEXED);
+    assert_true(indexed >= 512);
+    struct read *all = rig_question(READ_EVENTS, "s1");
+    all->limit = 2 + 2 * CALLS;
+    assert_int_equal(rig_read(rig, all)->event_count, 1 + 2 * CALLS);
+    read_free(all);
+    for (unsigned i = 0; i < CALLS; i += 37) {
+        struct read *read = rig_question(READ_CALL, "s1");
+        read->call = arena_printf(&read->arena, "c%u", i);
+        assert_int_equal(rig_read(rig, read)->event_count, 2);
+        read_free(read);
+    }
+    rig_verify_well(rig, 1 + 2 * CALLS);
+    rig_close(rig);
+    assert_int_equal(ask_sql(rig, INDEXED), 1 + 2 * CALLS);
+    rig_verify_well(rig, 1 + 2 * CALLS);
+}
+
 /* ---- while it runs ---- */
 
 static void a_hand_in_the_database_is_noticed(void **state)
@@ -529,6 +635,11 @@ static void link_as_before(struct rig *rig)
     assert_int_equal(sqlite3_finalize(rows), SQLITE_OK);
     assert_int_equal(sqlite3_finalize(put), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    run_sql(rig, "DROP VIEW heads; DROP TABLE session_events; DROP TABLE call_ids; DROP TABLE call_events;"
+                 "DELETE FROM meta WHERE name = 'indexed';"
+                 "CREATE INDEX events_by_chain ON events(seq >> 12, chain);"
+                 "CREATE UNIQUE INDEX calls ON events(call_id, session_id) WHERE kind = 3;"
+                 "CREATE UNIQUE INDEX events_by_call ON events(call_seq, kind) WHERE call_seq IS NOT NULL;");
     run_sql(rig, "DROP INDEX rare; CREATE INDEX session_changes ON events(chain) WHERE kind = 13;"
                  "CREATE INDEX token_changes ON events(kind) WHERE kind = 14;"
                  "CREATE INDEX rule_changes ON events(kind) WHERE kind = 15;"
@@ -798,6 +909,9 @@ int main(void)
         TEST(what_cannot_be_written_is_refused),
         TEST(an_older_version_is_brought_up_to_date),
         TEST(links_of_version_1_stay_verifiable),
+        TEST(events_that_a_crash_left_unlisted_are_listed_at_start),
+        TEST(what_is_forgotten_is_listed_first),
+        TEST(events_are_listed_many_at_once),
         TEST(a_hand_in_the_database_is_noticed),
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),

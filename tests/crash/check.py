@@ -64,7 +64,7 @@ class Check:
         self.events = events_of(database)
         self.gone = {seq for first, last in database.execute("SELECT first_seq, last_seq FROM gone") for seq in range(first, last + 1)}
         self.groups = dict(database.execute("SELECT last_seq, hash FROM groups ORDER BY last_seq"))
-        self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM chains")}
+        self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM heads")}
         self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_approvals")}
         self.deadlines = {(row[0], row[1]): row[2] for row in database.execute(
             "SELECT session_id, call_id, deadline_ms FROM open_approvals")}

@@ -143,6 +143,7 @@ class Era(crash.Era):
             to.execute(f"CREATE TABLE events({COLUMNS}, no, hash)")
             to.execute("CREATE TABLE groups(last_seq, hash)")
             to.execute("CREATE TABLE chains(session_id, last_seq, hash)")
+            to.execute("CREATE VIEW heads AS SELECT * FROM chains")
             to.execute("CREATE TABLE open_approvals(session_id, call_id, deadline_ms)")
             to.execute("CREATE TABLE gone(first_seq, last_seq)")
             self.take(to, "events", f"{COLUMNS}, no, encode(hash, 'hex')", "seq", {0, 3, 4, 8}, 9)

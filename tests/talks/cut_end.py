@@ -9,7 +9,9 @@ from world import POSTGRES, Skip, must
 CUT = ("DELETE FROM events WHERE seq > {end}",
        "UPDATE chains SET (last_seq, hash, no) = (SELECT seq, hash, no FROM events e WHERE e.session_id = chains.session_id"
        " ORDER BY seq DESC LIMIT 1)",
-       "UPDATE chains SET changed_seq = last_seq WHERE changed_seq > {end}")
+       "UPDATE chains SET changed_seq = last_seq WHERE changed_seq > {end}",
+       "DELETE FROM session_events WHERE seq > {end}", "DELETE FROM call_events WHERE seq > {end}",
+       "DELETE FROM call_ids WHERE seq > {end}", "UPDATE meta SET value = {end} WHERE name = 'indexed'")
 
 
 def change_ten_times(admin):
