@@ -1,6 +1,7 @@
 /* nod pair: shows a QR code by which a phone logs in. */
 #include "base/limits.h"
 #include "cli/remote.h"
+#include "cli/setup.h"
 #include "cli/text.h"
 
 enum { QUIET = 2, PICTURE_BYTES_MAX = 256 << 10 }; /* QUIET: width of the light border around the QR code */
@@ -41,7 +42,7 @@ static struct str picture(struct cli *cli, const struct json *qr)
     return draw(cli, rows, size);
 }
 
-static void show(struct cli *cli, const struct json *login)
+void pair_show(struct cli *cli, const struct json *login)
 {
     struct str drawn = cli->width ? picture(cli, json_get(login, "qr")) : STR_NONE;
     if (drawn.n)
@@ -71,6 +72,6 @@ struct rc pair_command(struct cli *cli, struct err *err)
     if (cli->json)
         remote_print(&reply);
     else
-        show(cli, reply.json);
+        pair_show(cli, reply.json);
     return RC_OK;
 }

@@ -28,11 +28,12 @@ struct setup {
     bool rules;           /* starter rules are wanted */
     size_t rules_added;
     struct str link;
+    bool reachable;       /* by a phone */
 };
 
 /* ---- looking ---- */
 
-static bool on_path(struct cli *cli, const char *program)
+bool setup_on_path(struct cli *cli, const char *program)
 {
     struct str rest = str_of(getenv("PATH"));
     while (!str_empty(rest)) {
@@ -61,7 +62,7 @@ static void look(struct setup *setup)
         struct found *found = &setup->agents[i];
         const struct agent *agent = agent_at(i);
         found->settings = hook_settings(cli, agent);
-        found->here = found->settings && (has_folder(cli, found->settings) || on_path(cli, agent->name));
+        found->here = found->settings && (has_folder(cli, found->settings) || setup_on_path(cli, agent->name));
         found->was_gated = found->here && !str_empty(hook_written(cli, agent));
         setup->any_agent = setup->any_agent || found->here;
     }
@@ -178,6 +179,7 @@ static struct rc make_link(struct setup *setup, struct err *err)
     struct reply reply;
     TRY(remote_post(setup->cli, STR("/api/logins"), STR("{}"), &reply, err));
     setup->link = text_line(&setup->cli->arena, json_text(reply.json, "url"));
+    setup->reachable = json_bool(reply.json, "public", false);
     return RC_OK;
 }
 
@@ -214,14 +216,19 @@ static void print_json(struct setup *setup)
 static void say_end(struct setup *setup)
 {
     struct arena *arena = &setup->cli->arena;
+    bool opened = setup_page_open(setup->cli, setup->link);
     if (setup->rules)
         cli_out(arena_printf(arena, "  rules        %zu added\n", setup->rules_added));
     cli_out(arena_printf(arena,
                          "\nNod is set up%s.\n  answer on the page     %.*s\n"
-                         "                         (one-time link, valid for 10 minutes; nod login makes another)\n"
-                         "  or in a terminal       nod watch\n  check later            nod doctor\n"
-                         "  undo                   nod setup --remove\n",
-                         setup->any_agent ? "" : ", but no agent was found", STR_ARG(setup->link)));
+                         "                         (%sone-time link, valid for 10 minutes; nod login makes another)\n"
+                         "  or in a terminal       nod watch\n",
+                         setup->any_agent ? "" : ", but no agent was found", STR_ARG(setup->link),
+                         opened ? "opened in your browser; " : ""));
+    setup_page_ways(setup->reachable);
+    cli_out(STR("  check later            nod doctor\n  undo                   nod setup --remove\n"));
+    if (setup->reachable && isatty(STDOUT_FILENO))
+        setup_page_pair(setup->cli);
 }
 
 static struct rc do_all(struct setup *setup, struct err *err)

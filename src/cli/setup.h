@@ -6,6 +6,7 @@
  *   setup_rules.c    starter rules by what is in the folder
  *   setup_system.c   nod setup system: the server under a user of its own
  *   setup_probe.c    a test call through an installed hook
+ *   setup_page.c     the page, and the ways to hear of a question
  */
 #ifndef CLI_SETUP_H
 #define CLI_SETUP_H
@@ -87,5 +88,19 @@ void setup_rules_revoke(struct cli *cli, const struct setup_record *record);
 /* Sends a call through the hook as it stands in the agent's settings, sees it arrive at the server, denies it and
  * sees the hook pass that on. */
 struct rc setup_probe(struct cli *cli, const struct agent *agent, struct err *err);
+
+/* ---- the end ---- */
+
+#define SETUP_LEADER "setup/page.html" /* in the data folder */
+
+bool setup_on_path(struct cli *cli, const char *program);
+/* Opens the page in the desktop's browser, by a link that is good once; false: there is none, or it did not start. */
+bool setup_page_open(struct cli *cli, struct str link);
+/* Says how else questions reach a person; `reachable`: a phone can open the server's address. */
+void setup_page_ways(bool reachable);
+/* Shows a QR code by which a phone logs in. */
+void setup_page_pair(struct cli *cli);
+/* Shows a login for a phone (pair.c). */
+void pair_show(struct cli *cli, const struct json *login);
 
 #endif

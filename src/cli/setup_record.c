@@ -131,6 +131,7 @@ void setup_record_drop(struct cli *cli, const struct setup_record *record)
 {
     for (size_t i = 0; i < record->file_count; i++)
         (void)unlink(copy_path(cli, record->files[i].path));
+    (void)unlink(arena_printf(&cli->arena, "%s/" SETUP_LEADER, cli->settings.data).p);
     (void)unlink(record_path(cli));
     (void)rmdir(arena_printf(&cli->arena, "%s/setup", cli->settings.data).p);
 }

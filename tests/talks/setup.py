@@ -1,6 +1,8 @@
 """nod setup: from an empty home to hooks that ask a person, and back to the same bytes."""
 import json
 import os
+import pty
+import re
 import stat
 import subprocess
 import sys
@@ -114,6 +116,46 @@ def test_from_nothing_to_protected_and_back(world):
     must(not os.listdir(os.path.join(world.data, "identities")), "an identity stays")
     must(not os.path.exists(os.path.join(world.data, "setup")), "the record stays")
     must("nothing" in home.run("--remove", "--yes").stderr, "there is something left to remove")
+
+
+def on_a_terminal(home, *arguments):
+    """What nod setup writes to a terminal."""
+    leader, follower = pty.openpty()
+    run = subprocess.Popen([NOD, "setup", *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=home.project,
+                           env={**home.world.environment, "TERM": "xterm"}, start_new_session=True)
+    os.close(follower)
+    out = b""
+    try:
+        while piece := os.read(leader, 65536):
+            out += piece
+    except OSError:
+        pass   # the terminal's other end is closed
+    os.close(leader)
+    must(run.wait(PATIENCE) == 0, out)
+    return out.decode()
+
+
+def test_on_a_desktop_the_page_opens_logged_in(world):
+    """By a file that only the person can read: the link stands in no list of processes."""
+    home = Home(world)
+    world.environment.update(DISPLAY=":99", DBUS_SESSION_BUS_ADDRESS="unix:path=/nowhere")
+    home.write(".config/nod/config", b"public-url = https://nod.example:1\n")
+    home.program("xdg-open", f'#!/bin/sh\necho "$1" >{world.folder}/opened\n')
+    try:
+        said = on_a_terminal(home, "--yes", "--background")
+        must("opened in your browser" in said and "nod desktop" in said and "nod pair" in said, said)
+        must("type this code where the page asks" in said, f"no login for the phone: {said}")
+        with open(os.path.join(world.folder, "opened"), encoding="utf-8") as file:
+            path = file.read().strip()
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        link = re.search(r"https://nod.example:1/#login=\w+", said).group(0)
+        must(f"url={link}" in text and stat.S_IMODE(os.stat(path).st_mode) == 0o600, f"{said} {text}")
+        plain = home.run("--yes").stdout
+        must("opened in" not in plain and "type this code" not in plain, f"nobody sits there: {plain}")
+    finally:
+        home.run("--remove", "--yes")
+    must(not os.path.exists(path), "the file stays")
 
 
 def test_it_only_says_what_it_would_do(world):

@@ -188,6 +188,18 @@ static void nothing_hidden_reaches_the_screen(void **state)
     arena_done(&tui.arena);
 }
 
+/* Deny is named at every width. */
+static void keys_of_a_narrow_screen(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    assert_true(on_screen(&tui, "[n] deny  [x] abort  [?] help"));
+    tui.width = 40;
+    wait_half_a_second(&tui);
+    assert_true(on_screen(&tui, "[y]es [n]o [s]ession [a]lways [e]dit [?]"));
+    arena_done(&tui.arena);
+}
+
 static void the_call_is_shown_whole(void **state)
 {
     struct tui tui = fresh();
@@ -286,6 +298,7 @@ int main(void)
         cmocka_unit_test(deny_is_always_live_and_takes_words),
         cmocka_unit_test(always_needs_a_rule_and_that_all_was_shown),
         cmocka_unit_test(nothing_hidden_reaches_the_screen),
+        cmocka_unit_test(keys_of_a_narrow_screen),
         cmocka_unit_test(the_call_is_shown_whole),
         cmocka_unit_test(questions_are_answered_in_turn),
         cmocka_unit_test(an_answer_can_be_given_up),

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { LIST_ROWS_MIN = 3, SMALLEST = 20, AGENT_COLUMNS = 12, RISK_COLUMNS = 20 };
+enum { LIST_ROWS_MIN = 3, SMALLEST = 20, AGENT_COLUMNS = 12, RISK_COLUMNS = 20, NARROW = 80 };
 
 static const char *const help[] = {
     "j k arrows     next, previous call", "space b wheel  scroll the call",
@@ -190,11 +190,14 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
         return arena_printf(page->arena, "[y] allow %zu marked  [n] deny %zu marked  [m] mark  [Esc] unmark", marked,
                             marked);
     if (open->kind != BODY_USE)
-        return arena_printf(page->arena, "[y] %s  [e] edit  [n] deny  [x] abort  [?] help",
+        return arena_printf(page->arena, "[y] %s  [n] deny  [e] edit  [x] abort  [?] help",
                             open->kind == BODY_PLAN ? "approve plan" : "answer");
-    const char *allow = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
-                                       : " y  allow once   s  session   a  always   e  edit";
-    return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
+    const char *all = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
+                                     : " y  allow once   s  session   a  always   e  edit";
+    if (page->width < NARROW)
+        return tui_armed(tui) ? STR("[y]es [n]o [s]ession [a]lways [e]dit [?]")
+                              : STR(" y es [n]o  s ession  a lways  e dit [?]");
+    return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", all);
 }
 
 struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
