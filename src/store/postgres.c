@@ -49,7 +49,7 @@ void postgres_clear(PGresult **result)
     *result = NULL;
 }
 
-void postgres_disconnect(struct backend_handle *handle)
+void postgres_disconnect(struct postgres_handle *handle)
 {
     handle->part_end = 0; /* partitions made before may have been rolled back */
     if (handle->conn)
@@ -85,7 +85,7 @@ static enum err_code code_of_state(const char *state)
 }
 
 /* libpq's words without their line breaks. */
-static struct rc fail_in_words(struct backend_handle *handle, enum err_code code, const char *words,
+static struct rc fail_in_words(struct postgres_handle *handle, enum err_code code, const char *words,
                                struct err *err)
 {
     char line[300];
@@ -101,12 +101,12 @@ static struct rc fail_in_words(struct backend_handle *handle, enum err_code code
     return rc;
 }
 
-static struct rc fail_connection(struct backend_handle *handle, struct err *err)
+static struct rc fail_connection(struct postgres_handle *handle, struct err *err)
 {
     return fail_in_words(handle, ERR_UNAVAILABLE, handle->conn ? pq.PQerrorMessage(handle->conn) : NULL, err);
 }
 
-static struct rc fail_result(struct backend_handle *handle, const PGresult *result, struct err *err)
+static struct rc fail_result(struct postgres_handle *handle, const PGresult *result, struct err *err)
 {
     const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *words = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -139,7 +139,7 @@ void params_int(struct params *params, struct arena *arena, int64_t value)
 
 static const int all_binary[PARAMS_MAX] = {[0 ... PARAMS_MAX - 1] = 1};
 
-void postgres_send(struct backend_handle *handle, enum postgres_sql sql, const struct params *params)
+void postgres_send(struct postgres_handle *handle, enum postgres_sql sql, const struct params *params)
 {
     static const struct params none = {0};
     if (!handle->conn)
@@ -155,7 +155,7 @@ void postgres_send(struct backend_handle *handle, enum postgres_sql sql, const s
         postgres_disconnect(handle);
 }
 
-void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params)
+void postgres_send_text(struct postgres_handle *handle, const char *text, const struct params *params)
 {
     static const struct params none = {0};
     const struct params *given = params ? params : &none;
@@ -180,7 +180,7 @@ static bool socket_ready(PGconn *conn, bool to_write, int64_t deadline_us)
     }
 }
 
-struct rc postgres_flush(struct backend_handle *handle, struct err *err)
+struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
     if (!handle->conn || !pq.PQpipelineSync(handle->conn))
@@ -192,7 +192,7 @@ struct rc postgres_flush(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc next_result(struct backend_handle *handle, PGresult **ret_result, struct err *err)
+static struct rc next_result(struct postgres_handle *handle, PGresult **ret_result, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
     if (!handle->conn)
@@ -205,7 +205,7 @@ static struct rc next_result(struct backend_handle *handle, PGresult **ret_resul
     return RC_OK;
 }
 
-struct rc postgres_take(struct backend_handle *handle, PGresult **ret_result, struct err *err)
+struct rc postgres_take(struct postgres_handle *handle, PGresult **ret_result, struct err *err)
 {
     RESULT_SCOPE(result);
     RESULT_SCOPE(none);
@@ -222,7 +222,7 @@ struct rc postgres_take(struct backend_handle *handle, PGresult **ret_result, st
     return RC_OK;
 }
 
-struct rc postgres_skip(struct backend_handle *handle, int count, struct err *err)
+struct rc postgres_skip(struct postgres_handle *handle, int count, struct err *err)
 {
     for (int i = 0; i < count; i++) {
         RESULT_SCOPE(result);
@@ -231,7 +231,7 @@ struct rc postgres_skip(struct backend_handle *handle, int count, struct err *er
     return RC_OK;
 }
 
-struct rc postgres_end(struct backend_handle *handle, struct err *err)
+struct rc postgres_end(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(result);
     TRY(next_result(handle, &result, err));
@@ -240,7 +240,7 @@ struct rc postgres_end(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-struct rc postgres_ask(struct backend_handle *handle, const char *text, PGresult **ret_result, struct err *err)
+struct rc postgres_ask(struct postgres_handle *handle, const char *text, PGresult **ret_result, struct err *err)
 {
     PGresult *result = NULL;
     postgres_send_text(handle, text, NULL);
@@ -261,7 +261,7 @@ static void ignore_notice(void *arg, const PGresult *result)
     (void)result;
 }
 
-static struct rc connect_once(struct backend_handle *handle, struct err *err)
+static struct rc connect_once(struct postgres_handle *handle, struct err *err)
 {
     /* Later settings win: the url may override these. */
     static const char *const names[] = {"fallback_application_name", "connect_timeout", "keepalives_idle",
@@ -283,7 +283,7 @@ static struct rc connect_once(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc prepare_all(struct backend_handle *handle, struct err *err)
+static struct rc prepare_all(struct postgres_handle *handle, struct err *err)
 {
     int count = 0;
     for (int i = 0; i < SQL_COUNT && handle->conn && !handle->lent; i++) {
@@ -299,7 +299,7 @@ static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 }
 
 /* Stores that share a database lie in schemas of their own, and so do their notifications. */
-static struct rc learn_channel(struct backend_handle *handle, struct err *err)
+static struct rc learn_channel(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(row);
     TRY(postgres_ask(handle, "SELECT 'nod_' || oid::text FROM pg_namespace WHERE nspname = current_schema()", &row,
@@ -309,7 +309,7 @@ static struct rc learn_channel(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc listen_to_channel(struct backend_handle *handle, struct err *err)
+static struct rc listen_to_channel(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(done);
     char text[CHANNEL_BYTES + 16];
@@ -318,13 +318,13 @@ static struct rc listen_to_channel(struct backend_handle *handle, struct err *er
 }
 
 /* Sets up a connection of our own once, and one behind a pooler in every transaction. */
-static struct rc settle_in(struct backend_handle *handle, struct err *err)
+static struct rc settle_in(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(done);
     return handle->lent ? RC_OK : postgres_ask(handle, "SELECT " SETTINGS("false"), &done, err);
 }
 
-static struct rc set_up(struct backend_handle *handle, struct err *err)
+static struct rc set_up(struct postgres_handle *handle, struct err *err)
 {
     TRY(connect_once(handle, err));
     TRY(settle_in(handle, err));
@@ -350,7 +350,7 @@ bool postgres_pause(int64_t *pause_ms, int64_t deadline_us)
     return true;
 }
 
-struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, struct err *err)
+struct rc postgres_connect(struct postgres_handle *handle, int64_t deadline_us, struct err *err)
 {
     int64_t pause_ms = 0;
     if (handle->conn)
@@ -369,7 +369,7 @@ struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, s
 /* ---- notifications of other nodes' groups ---- */
 
 /* Reads a notification "NODE SEQ": the store is durable up to SEQ. Returns whether it comes from another node. */
-static bool take_notice(const char *text, const struct backend_handle *writer)
+static bool take_notice(const char *text, const struct postgres_handle *writer)
 {
     size_t n = strcspn(text, " ");
     if (text[n])
@@ -378,7 +378,7 @@ static bool take_notice(const char *text, const struct backend_handle *writer)
 }
 
 /* Takes all that has come; true when any of it is not of this writer. */
-static bool heard_of_others(struct backend_handle *ear, const struct backend_handle *writer)
+static bool heard_of_others(struct postgres_handle *ear, const struct postgres_handle *writer)
 {
     bool any = false;
     for (PGnotify *notify; ear->conn && (notify = pq.PQnotifies(ear->conn));) {
@@ -389,7 +389,7 @@ static bool heard_of_others(struct backend_handle *ear, const struct backend_han
 }
 
 /* The notification connection may be down for a while: events that it misses are found by polling. */
-static struct rc open_ear(struct backend_handle *handle, struct backend_handle *ear, struct err *err)
+static struct rc open_ear(struct postgres_handle *handle, struct postgres_handle *ear, struct err *err)
 {
     struct err deaf;
     if (ear == handle)
@@ -406,7 +406,7 @@ static struct rc open_ear(struct backend_handle *handle, struct backend_handle *
     return RC_OK;
 }
 
-static struct rc listen_on(struct backend_handle *handle, struct backend_handle *ear, struct err *err)
+static struct rc listen_on(struct postgres_handle *handle, struct postgres_handle *ear, struct err *err)
 {
     if (pq.PQconsumeInput(ear->conn))
         return RC_OK;
@@ -415,10 +415,12 @@ static struct rc listen_on(struct backend_handle *handle, struct backend_handle 
 }
 
 /* A fresh connection may have missed something: it returns at once. */
-static struct rc postgres_wait(struct backend_handle *handle, const struct backend_handle *writer, int stop_fd,
+static struct rc postgres_wait(struct backend_handle *opaque, const struct backend_handle *opaque_writer, int stop_fd,
                                int timeout_ms, struct err *err)
 {
-    struct backend_handle *ear = handle->ear ? handle->ear : handle;
+    struct postgres_handle *handle = postgres_of(opaque);
+    const struct postgres_handle *writer = postgres_of_const(opaque_writer);
+    struct postgres_handle *ear = handle->ear ? handle->ear : handle;
     int64_t deadline_us = clock_steady_us() + (int64_t)timeout_ms * 1000;
     CHECK(handle->role == BACKEND_FOLLOWER);
     if (!ear->conn) {
@@ -442,14 +444,14 @@ static struct rc postgres_wait(struct backend_handle *handle, const struct backe
     return RC_OK;
 }
 
-static uint64_t postgres_seen_seq(const struct backend_handle *writer) { return writer->seen_seq; }
+static uint64_t postgres_seen_seq(const struct backend_handle *writer) { return postgres_of_const(writer)->seen_seq; }
 
 /* ---- opening ---- */
 
-static struct backend_handle *handle_new(struct str url, enum backend_role role, bool lent)
+static struct postgres_handle *handle_new(struct str url, enum backend_role role, bool lent)
 {
     ARENA_SCOPE(scratch);
-    struct backend_handle *handle = heap_new(sizeof *handle);
+    struct postgres_handle *handle = heap_new(sizeof *handle);
     if (str_starts(url, STR("postgres:")))
         url = arena_printf(&scratch, "postgresql:%.*s", (int)url.n - 9, url.p + 9);
     handle->role = role;
@@ -460,19 +462,19 @@ static struct backend_handle *handle_new(struct str url, enum backend_role role,
     return handle;
 }
 
-struct backend_handle *postgres_handle(const char *place, enum backend_role role)
+struct postgres_handle *postgres_handle(const char *place, enum backend_role role)
 {
     ARENA_SCOPE(scratch);
     /* LISTEN does not go through a pooler that lends connections by transaction. */
     const char *direct = getenv("NOD_STORE_LISTEN");
-    struct backend_handle *handle = handle_new(arena_printf(&scratch, "postgres:%s", place), role, direct);
+    struct postgres_handle *handle = handle_new(arena_printf(&scratch, "postgres:%s", place), role, direct);
     handle->memory = memory_open(place);
     if (direct && role == BACKEND_FOLLOWER)
         handle->ear = handle_new(str_of(direct), role, false);
     return handle;
 }
 
-void postgres_close(struct backend_handle *handle)
+void postgres_close(struct postgres_handle *handle)
 {
     if (handle->ear)
         postgres_close(handle->ear);
@@ -488,7 +490,7 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
 {
     if (strlen(place) > LIMIT_PATH_BYTES)
         return err_set(err, ERR_INVALID, "the url of the database is too long");
-    struct backend_handle *handle = postgres_handle(place, role);
+    struct postgres_handle *handle = postgres_handle(place, role);
     bool connects = role == BACKEND_WRITER || role == BACKEND_READER; /* other roles connect when first needed */
     struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
     if (rc_ok(rc) && role == BACKEND_WRITER) {
@@ -499,12 +501,13 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
         postgres_close(handle);
         return rc;
     }
-    *ret_handle = handle;
+    *ret_handle = (struct backend_handle *)handle;
     return RC_OK;
 }
 
-static struct rc postgres_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+static struct rc postgres_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     RESULT_SCOPE(row);
     struct anchor last = {0};
     TRY(postgres_ask(handle, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1", &row, err));
@@ -519,11 +522,13 @@ static struct rc postgres_last_seq(struct backend_handle *handle, uint64_t *ret_
     return RC_OK;
 }
 
+static void close_opaque(struct backend_handle *opaque) { postgres_close(postgres_of(opaque)); }
+
 extern const struct backend backend_postgres;
 const struct backend backend_postgres = {
     .scheme = "postgres",
     .open = postgres_open,
-    .close = postgres_close,
+    .close = close_opaque,
     .commit = postgres_commit,
     .probe = postgres_probe,
     .last_seq = postgres_last_seq,

@@ -40,7 +40,8 @@ struct rc pq_load(struct err *err);
 
 enum { PARAMS_MAX = 33, CHANNEL_BYTES = 40 };
 
-struct backend_handle {
+/* The handle of this backend; the store knows it as an opaque struct backend_handle. */
+struct postgres_handle {
     enum backend_role role;
     char *url;
     PGconn *conn;           /* NULL: not connected */
@@ -53,7 +54,7 @@ struct backend_handle {
     char channel[CHANNEL_BYTES];
 
     /* For a follower behind a connection pooler: a direct connection for notifications; NULL: `conn` receives them. */
-    struct backend_handle *ear;
+    struct postgres_handle *ear;
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
 
     /* Used by the writer only. */
@@ -65,6 +66,16 @@ struct backend_handle {
     unsigned groups_to_learn; /* groups to commit with reads before `memory` is used again */
     int64_t failed_us;      /* when a group was last given up because the database is away, by the steady clock */
 };
+
+static inline struct postgres_handle *postgres_of(struct backend_handle *opaque)
+{
+    return (struct postgres_handle *)opaque;
+}
+
+static inline const struct postgres_handle *postgres_of_const(const struct backend_handle *opaque)
+{
+    return (const struct postgres_handle *)opaque;
+}
 
 /* ---- postgres.c: connections, and talking over them ---- */
 /* Parameters of one statement, in binary. What they refer to must stay until it is sent. */
@@ -79,27 +90,27 @@ void params_str(struct params *params, struct str value);
 void params_int(struct params *params, struct arena *arena, int64_t value);
 
 /* Connects, if there is no connection; tries again until `deadline_us` of the steady clock. */
-struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, struct err *err);
-void postgres_disconnect(struct backend_handle *handle);
+struct rc postgres_connect(struct postgres_handle *handle, int64_t deadline_us, struct err *err);
+void postgres_disconnect(struct postgres_handle *handle);
 /* Waits a little longer each time (*pause_ms), no longer than the deadline. False: it has passed. */
 bool postgres_pause(int64_t *pause_ms, int64_t deadline_us);
 /* Puts a statement into the pipeline. A failure to send shows at postgres_flush. */
-void postgres_send(struct backend_handle *handle, enum postgres_sql sql, const struct params *params);
+void postgres_send(struct postgres_handle *handle, enum postgres_sql sql, const struct params *params);
 /* Like postgres_send, for text that is not kept prepared. */
-void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params);
+void postgres_send_text(struct postgres_handle *handle, const char *text, const struct params *params);
 /* Ends the pipeline and sends all of it. */
-struct rc postgres_flush(struct backend_handle *handle, struct err *err);
+struct rc postgres_flush(struct postgres_handle *handle, struct err *err);
 /* The answer to the next statement of the pipeline; the caller clears it. A connection on which anything
  * failed is closed: what was under way on it is rolled back, and the next one begins clean. Codes:
  * ERR_UNAVAILABLE when the same again may go well, ERR_CONFLICT when a value could not be kept, else ERR_IO or
  * ERR_CORRUPT. */
-struct rc postgres_take(struct backend_handle *handle, PGresult **ret_result, struct err *err);
+struct rc postgres_take(struct postgres_handle *handle, PGresult **ret_result, struct err *err);
 /* Like postgres_take, for `count` statements whose answers are not needed. */
-struct rc postgres_skip(struct backend_handle *handle, int count, struct err *err);
+struct rc postgres_skip(struct postgres_handle *handle, int count, struct err *err);
 /* The end of the pipeline, after all answers. */
-struct rc postgres_end(struct backend_handle *handle, struct err *err);
+struct rc postgres_end(struct postgres_handle *handle, struct err *err);
 /* One statement by itself. */
-struct rc postgres_ask(struct backend_handle *handle, const char *text, PGresult **ret_result, struct err *err);
+struct rc postgres_ask(struct postgres_handle *handle, const char *text, PGresult **ret_result, struct err *err);
 
 void postgres_clear(PGresult **result);
 #define RESULT_SCOPE(name) __attribute__((cleanup(postgres_clear))) PGresult *name = NULL
@@ -113,15 +124,15 @@ struct rc row_event(const PGresult *result, int row, int column, struct event *r
 
 /* ---- postgres_schema.c ---- */
 /* Creates the tables or brings them up to this version, one process at a time. */
-struct rc postgres_migrate(struct backend_handle *handle, struct err *err);
+struct rc postgres_migrate(struct postgres_handle *handle, struct err *err);
 /* Which version is there, 0: none; refuses one that is newer than this program. */
-struct rc postgres_version(struct backend_handle *handle, int *ret_version, struct err *err);
+struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err);
 bool postgres_version_is_current(int version);
 int postgres_version_known(void);
 
 /* ---- postgres_parts.c ---- */
 /* Creates the partitions for events up to this one, in the writer's transaction. */
-struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, struct err *err);
+struct rc postgres_make_parts(struct postgres_handle *handle, uint64_t last_seq, struct err *err);
 struct rc postgres_shed(const char *place, struct err *err);
 
 /* ---- postgres_write.c, postgres_read.c, postgres_verify.c ---- */
@@ -130,7 +141,7 @@ struct rc postgres_probe(struct backend_handle *handle, struct err *err);
 struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err);
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err);
 /* A handle for a url, not connected. */
-struct backend_handle *postgres_handle(const char *place, enum backend_role role);
-void postgres_close(struct backend_handle *handle);
+struct postgres_handle *postgres_handle(const char *place, enum backend_role role);
+void postgres_close(struct postgres_handle *handle);
 
 #endif

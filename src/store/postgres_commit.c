@@ -18,7 +18,7 @@ enum {
  * waits for the rest of its words without end: idle_in_transaction_session_timeout does not count inside a pipeline.
  * A node that has waited for the lock in vain ends such a connection, whose transaction is rolled back. One that works,
  * and one whose COMMIT waits for a standby, is left alone. */
-static void throw_out(struct backend_handle *handle)
+static void throw_out(struct postgres_handle *handle)
 {
     RESULT_SCOPE(gone);
     struct err err = {0};
@@ -36,7 +36,7 @@ static void throw_out(struct backend_handle *handle)
 }
 
 /* Connects; after a lock timeout, terminates a lock holder that is idle. */
-static struct rc connect_for_lock(struct backend_handle *handle, int64_t deadline_us, struct err *err)
+static struct rc connect_for_lock(struct postgres_handle *handle, int64_t deadline_us, struct err *err)
 {
     bool missed = handle->lock_missed;
     TRY(postgres_connect(handle, deadline_us, err));
@@ -47,7 +47,7 @@ static struct rc connect_for_lock(struct backend_handle *handle, int64_t deadlin
 
 /* Whether our last group was kept. The lock is had only when that transaction has ended. A group that was kept will be
  * told, though nobody here has read it: from now on the store must hold the last event that stands there with it. */
-static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct err *err)
+static struct rc read_mark(struct postgres_handle *handle, bool *ret_kept, struct err *err)
 {
     RESULT_SCOPE(mark);
     struct params params = {0};
@@ -71,7 +71,7 @@ static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct
     return RC_OK;
 }
 
-static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct err *err)
+static struct rc resolve(struct postgres_handle *handle, bool *ret_kept, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;
     for (;;) {
@@ -94,15 +94,16 @@ static int64_t deadline_of(const struct append *first)
     return queued_us + (int64_t)COMMIT_MS * 1000;
 }
 
-static bool is_hopeless(const struct backend_handle *handle, int64_t deadline_us)
+static bool is_hopeless(const struct postgres_handle *handle, int64_t deadline_us)
 {
     int64_t now_us = clock_steady_us();
     return now_us >= deadline_us && handle->failed_us && now_us - handle->failed_us < (int64_t)RECENT_MS * 1000;
 }
 
 /* Commits the group, retries while the database is away, and finds out the outcome of a COMMIT in doubt. */
-static struct rc commit_patiently(struct backend_handle *handle, struct append *first, struct err *err)
+static struct rc commit_patiently(struct backend_handle *opaque, struct append *first, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     int64_t deadline_us = deadline_of(first), pause_ms = 0;
     if (is_hopeless(handle, deadline_us))
         return err_set(err, ERR_UNAVAILABLE, "the database could not keep this in time: ask again");
@@ -129,8 +130,9 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
 }
 
 /* Room for some pages more (given back), the lock, and a COMMIT that is durable. */
-struct rc postgres_probe(struct backend_handle *handle, struct err *err)
+struct rc postgres_probe(struct backend_handle *opaque, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     struct params id = {0};
     params_str(&id, str_of(handle->id.text));
     TRY(memory_check(handle->memory, err));
@@ -146,9 +148,9 @@ struct rc postgres_probe(struct backend_handle *handle, struct err *err)
     return postgres_take_commit(handle, err);
 }
 
-struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err)
+struct rc postgres_commit(struct backend_handle *opaque, struct append *group, struct err *err)
 {
-    CHECK(handle->role == BACKEND_WRITER);
-    struct rc rc = commit_patiently(handle, group, err);
-    return rc.code == ERR_CONFLICT ? group_commit_each(handle, group, commit_patiently) : rc;
+    CHECK(postgres_of(opaque)->role == BACKEND_WRITER);
+    struct rc rc = commit_patiently(opaque, group, err);
+    return rc.code == ERR_CONFLICT ? group_commit_each(opaque, group, commit_patiently) : rc;
 }

@@ -7,22 +7,22 @@
 
 /* ---- postgres_read.c ---- */
 /* Remembers events that any node stored: result rows `first` to before `end` with EVENT_COLUMNS, hash, chain. */
-struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, int end, struct err *err);
+struct rc postgres_remember(struct postgres_handle *handle, const PGresult *rows, int first, int end, struct err *err);
 
 /* ---- postgres_history.c ---- */
 /* Checks that the store still has the event that `anchor` names: `hash` is the one stored under its seq, if `found`. */
-struct rc postgres_check_history(struct backend_handle *handle, const struct anchor *anchor, bool found,
+struct rc postgres_check_history(struct postgres_handle *handle, const struct anchor *anchor, bool found,
                                  const struct digest *hash, struct err *err);
 
 /* ---- postgres_write.c: a group, once ---- */
 /* Sends the statements that take the lock; returns how many they are. */
-int postgres_send_lock(struct backend_handle *handle);
+int postgres_send_lock(struct postgres_handle *handle);
 /* *ret_in_doubt: the COMMIT was sent, and its outcome is not known. */
-struct rc postgres_commit_once(struct backend_handle *handle, struct append *group, bool *ret_in_doubt,
+struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err);
 /* Reads the answer to a COMMIT, and the end of the pipeline. */
-struct rc postgres_take_commit(struct backend_handle *handle, struct err *err);
+struct rc postgres_take_commit(struct postgres_handle *handle, struct err *err);
 /* Makes every event up to `seq`, which this connection has seen, survive a crash of the database. */
-struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, struct err *err);
+struct rc postgres_make_durable(struct postgres_handle *handle, uint64_t seq, struct err *err);
 
 #endif

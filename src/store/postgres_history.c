@@ -6,7 +6,7 @@
 #include "store/postgres_group.h"
 
 /* The event may have left for an archive: then it cannot be compared, and its number is listed. */
-static struct rc is_in_archive(struct backend_handle *handle, uint64_t seq, bool *ret_archived, struct err *err)
+static struct rc is_in_archive(struct postgres_handle *handle, uint64_t seq, bool *ret_archived, struct err *err)
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(rows);
@@ -21,7 +21,7 @@ static struct rc is_in_archive(struct backend_handle *handle, uint64_t seq, bool
     return RC_OK;
 }
 
-struct rc postgres_check_history(struct backend_handle *handle, const struct anchor *anchor, bool found,
+struct rc postgres_check_history(struct postgres_handle *handle, const struct anchor *anchor, bool found,
                                  const struct digest *hash, struct err *err)
 {
     bool same = anchor->seq == 0 || (found && digest_eq(hash, &anchor->hash));

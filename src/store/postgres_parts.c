@@ -17,7 +17,7 @@
 
 enum { CONNECT_MS = 5000, TEXT_BYTES = 400, SLACK_BYTES = 1 << 20 };
 
-__attribute__((format(printf, 3, 4))) static struct rc run(struct backend_handle *handle, struct err *err,
+__attribute__((format(printf, 3, 4))) static struct rc run(struct postgres_handle *handle, struct err *err,
                                                            const char *format, ...)
 {
     RESULT_SCOPE(result);
@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static struct rc run(struct backend_handle
 
 /* Made aside and attached: that takes no lock on `events` for which whoever looks at them for long (a backup,
  * `nod verify`) would have to be waited for, and all others behind. */
-static struct rc make_part(struct backend_handle *handle, int64_t first, int64_t end, struct err *err)
+static struct rc make_part(struct postgres_handle *handle, int64_t first, int64_t end, struct err *err)
 {
     long long from = first, to = end;
     TRY(run(handle, err, "CREATE TABLE events_%lld (LIKE events INCLUDING DEFAULTS)", from));
@@ -41,7 +41,7 @@ static struct rc make_part(struct backend_handle *handle, int64_t first, int64_t
     return run(handle, err, "INSERT INTO parts VALUES('events_%lld', %lld, %lld)", from, from, to);
 }
 
-struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, struct err *err)
+struct rc postgres_make_parts(struct postgres_handle *handle, uint64_t last_seq, struct err *err)
 {
     RESULT_SCOPE(row);
     TRY(postgres_ask(handle, "SELECT (SELECT coalesce(max(end_seq), 1) FROM parts),"
@@ -67,7 +67,7 @@ struct part {
 };
 
 /* Moves the remaining rows into a new partition of the same name and range. */
-static struct rc exchange(struct backend_handle *handle, const struct part *part, struct err *err)
+static struct rc exchange(struct postgres_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "ALTER TABLE %.*s RENAME TO part_left", STR_ARG(part->name)));
     TRY(run(handle, err, "CREATE TABLE %.*s (LIKE part_left INCLUDING DEFAULTS)", STR_ARG(part->name)));
@@ -78,7 +78,7 @@ static struct rc exchange(struct backend_handle *handle, const struct part *part
                STR_ARG(part->name), (long long)part->first, (long long)part->end);
 }
 
-static struct rc drop(struct backend_handle *handle, const struct part *part, struct err *err)
+static struct rc drop(struct postgres_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "ALTER TABLE events DETACH PARTITION %.*s", STR_ARG(part->name)));
     TRY(run(handle, err, "DROP TABLE %.*s", STR_ARG(part->name)));
@@ -87,7 +87,7 @@ static struct rc drop(struct backend_handle *handle, const struct part *part, st
 
 /* Replaces one partition by a smaller one. No node writes meanwhile, and readers wait during the exchange. `events` is
  * locked before its partition, as readers do it; the wait for the lock is short, since all others queue behind it. */
-static struct rc shed_part(struct backend_handle *handle, const struct part *part, struct err *err)
+static struct rc shed_part(struct postgres_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "BEGIN"));
     TRY(run(handle, err, "SELECT set_config('lock_timeout', '10s', true),"
@@ -100,7 +100,7 @@ static struct rc shed_part(struct backend_handle *handle, const struct part *par
 
 /* Decides whether rewriting a partition is worth it: it is empty, or much larger than its remaining rows. The last
  * one is still written to. */
-static struct rc look_at(struct backend_handle *handle, struct part *part, bool *ret_shed, struct err *err)
+static struct rc look_at(struct postgres_handle *handle, struct part *part, bool *ret_shed, struct err *err)
 {
     RESULT_SCOPE(row);
     char text[TEXT_BYTES];
@@ -113,7 +113,7 @@ static struct rc look_at(struct backend_handle *handle, struct part *part, bool 
     return RC_OK;
 }
 
-static struct rc shed_all(struct backend_handle *handle, struct err *err)
+static struct rc shed_all(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(rows);
     TRY(postgres_ask(handle, "SELECT name, first_seq, end_seq FROM parts"
@@ -128,11 +128,12 @@ static struct rc shed_all(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static void close_handle(struct backend_handle **handle) { postgres_close(*handle); }
+static void close_handle(struct postgres_handle **handle) { postgres_close(*handle); }
 
 struct rc postgres_shed(const char *place, struct err *err)
 {
-    __attribute__((cleanup(close_handle))) struct backend_handle *handle = postgres_handle(place, BACKEND_CHECKPOINTER);
+    __attribute__((cleanup(close_handle)))
+    struct postgres_handle *handle = postgres_handle(place, BACKEND_CHECKPOINTER);
     TRY(postgres_connect(handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
     return shed_all(handle, err);
 }

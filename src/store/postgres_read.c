@@ -180,7 +180,7 @@ static struct rc fill_chains(struct read *read, const PGresult *rows, struct err
 
 /* Adds the gaps in a page of all events: archived seqs. They were archived before the page was read, so a later query
  * finds them all. */
-static struct rc fill_gone(struct backend_handle *handle, struct read *read, struct err *err)
+static struct rc fill_gone(struct postgres_handle *handle, struct read *read, struct err *err)
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(rows);
@@ -241,7 +241,7 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
-struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, int end, struct err *err)
+struct rc postgres_remember(struct postgres_handle *handle, const PGresult *rows, int first, int end, struct err *err)
 {
     for (int i = first; i < end; i++) {
         struct event event;
@@ -255,14 +255,14 @@ struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows,
 }
 
 /* A read of all events of all sessions without a gap also updates the writer's memory. */
-static struct rc remember(struct backend_handle *handle, const struct read *read,
+static struct rc remember(struct postgres_handle *handle, const struct read *read,
                           const struct postgres_question *question, const PGresult *rows, struct err *err)
 {
     return question->sql == SQL_EVENTS && read->kinds == 0 ? postgres_remember(handle, rows, 0, pq.PQntuples(rows), err)
                                                            : RC_OK;
 }
 
-static struct rc read_once(struct backend_handle *handle, struct read *read, const struct postgres_question *question,
+static struct rc read_once(struct postgres_handle *handle, struct read *read, const struct postgres_question *question,
                            struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -299,7 +299,7 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
 
 /* Rows from `first` on that may be told now: those that are durable, if there are any. The others come with the NOTIFY
  * of their node; when that node has died in between, no row is durable, and they are made so here. */
-static struct rc count_durable(struct backend_handle *handle, const PGresult *rows, int first, int *ret_end,
+static struct rc count_durable(struct postgres_handle *handle, const PGresult *rows, int first, int *ret_end,
                                struct err *err)
 {
     uint64_t durable = memory_durable(handle->memory);
@@ -313,8 +313,8 @@ static struct rc count_durable(struct backend_handle *handle, const PGresult *ro
 
 /* Reads new events for the follower in one statement, which has its own snapshot. The first row is the last event that
  * is known, without its data (kind 0), if the store still has it. */
-static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct postgres_question *question,
-                             struct err *err)
+static struct rc follow_once(struct postgres_handle *handle, struct read *read,
+                             const struct postgres_question *question, struct err *err)
 {
     ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
@@ -339,8 +339,9 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
 }
 
 /* The follower does not wait here: its thread tries again by itself. */
-struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err)
+struct rc postgres_read(struct backend_handle *opaque, struct read *read, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     int64_t wait_us = handle->role == BACKEND_READER ? (int64_t)READ_MS * 1000 : 0;
     int64_t deadline_us = clock_steady_us() + wait_us, pause_ms = 0;
     struct postgres_question question = {.limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS};

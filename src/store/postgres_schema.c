@@ -123,7 +123,7 @@ bool postgres_version_is_current(int version) { return version == VERSION; }
 
 int postgres_version_known(void) { return VERSION; }
 
-struct rc postgres_version(struct backend_handle *handle, int *ret_version, struct err *err)
+struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
 {
     RESULT_SCOPE(table);
     RESULT_SCOPE(row);
@@ -146,13 +146,13 @@ struct rc postgres_version(struct backend_handle *handle, int *ret_version, stru
     return RC_OK;
 }
 
-static struct rc run(struct backend_handle *handle, const char *text, struct err *err)
+static struct rc run(struct postgres_handle *handle, const char *text, struct err *err)
 {
     RESULT_SCOPE(result);
     return postgres_ask(handle, text, &result, err);
 }
 
-static struct rc apply_steps(struct backend_handle *handle, struct err *err)
+static struct rc apply_steps(struct postgres_handle *handle, struct err *err)
 {
     int version;
     TRY(run(handle, "SELECT pg_advisory_xact_lock(1315922977, hashtext(current_schema()))", err));
@@ -169,7 +169,7 @@ static struct rc apply_steps(struct backend_handle *handle, struct err *err)
     return run(handle, text, err);
 }
 
-struct rc postgres_migrate(struct backend_handle *handle, struct err *err)
+struct rc postgres_migrate(struct postgres_handle *handle, struct err *err)
 {
     TRY(run(handle, "BEGIN", err));
     struct rc rc = apply_steps(handle, err);

@@ -8,7 +8,7 @@
 enum { PIECE_EVENTS = 5000, CONNECT_MS = 5000 };
 
 struct walk {
-    struct backend_handle *handle;
+    struct postgres_handle *handle;
     struct verifier verifier;
 };
 

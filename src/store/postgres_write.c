@@ -24,7 +24,7 @@ enum { MISSES_MOST = 6 }; /* after so many misses in a row one of 63 groups is t
 
 /* ---- the first round trip ---- */
 
-int postgres_send_lock(struct backend_handle *handle)
+int postgres_send_lock(struct postgres_handle *handle)
 {
     postgres_send(handle, SQL_BEGIN_WRITE, NULL);
     if (handle->lent)
@@ -33,7 +33,7 @@ int postgres_send_lock(struct backend_handle *handle)
     return handle->lent ? 3 : 2;
 }
 
-static void send_names(struct backend_handle *handle, struct facts *facts, const struct anchor *anchor)
+static void send_names(struct postgres_handle *handle, struct facts *facts, const struct anchor *anchor)
 {
     COLUMNS_SCOPE(heads, COLUMN_TEXT);
     COLUMNS_SCOPE(calls, COLUMN_TEXT, COLUMN_TEXT);
@@ -127,8 +127,9 @@ static struct rc take_learnt(const PGresult *rows, struct facts *facts, struct l
     return RC_OK;
 }
 
-static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
+static struct rc load(struct backend_handle *opaque, struct facts *facts, bool all, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     RESULT_SCOPE(rows);
     (void)all; /* all of it is asked for in one statement anyway */
     struct anchor anchor = memory_anchor(handle->memory);
@@ -216,7 +217,7 @@ static void put_assumed(const struct facts *facts, struct columns *assumed)
 }
 
 /* The parameters of WRITE in its order. */
-static void send_write(struct backend_handle *handle, struct facts *facts, const struct rows *rows)
+static void send_write(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
 {
     EVENTS_SCOPE(events);
     COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES, COLUMN_BIGINT);
@@ -248,7 +249,7 @@ static void send_write(struct backend_handle *handle, struct facts *facts, const
 }
 
 /* The events of sessions that leave with this group. Returns how many statements that is. */
-static int send_leaves(struct backend_handle *handle, struct facts *facts, const struct rows *rows)
+static int send_leaves(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
 {
     int sent = 0;
     for (size_t i = 0; i < rows->count; i++) {
@@ -269,7 +270,7 @@ static int send_leaves(struct backend_handle *handle, struct facts *facts, const
 }
 
 /* A transaction by itself whose COMMIT waits for the disk. Returns how many statements come before that of `sql`. */
-static int send_sync(struct backend_handle *handle, enum postgres_sql sql, const struct params *params)
+static int send_sync(struct postgres_handle *handle, enum postgres_sql sql, const struct params *params)
 {
     postgres_send(handle, SQL_BEGIN_WRITE, NULL);
     if (handle->lent)
@@ -280,7 +281,7 @@ static int send_sync(struct backend_handle *handle, enum postgres_sql sql, const
 }
 
 /* Tells the others how far the store is durable; nothing when WRITE did not hold. */
-static int send_tell(struct backend_handle *handle, struct facts *facts)
+static int send_tell(struct postgres_handle *handle, struct facts *facts)
 {
     struct params params = {0};
     params_str(&params, str_of(handle->channel));
@@ -289,7 +290,7 @@ static int send_tell(struct backend_handle *handle, struct facts *facts)
     return send_sync(handle, SQL_TELL, &params);
 }
 
-struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, struct err *err)
+struct rc postgres_make_durable(struct postgres_handle *handle, uint64_t seq, struct err *err)
 {
     if (seq <= memory_durable(handle->memory))
         return RC_OK;
@@ -301,7 +302,7 @@ struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, str
     return RC_OK;
 }
 
-static struct rc take_committed(struct backend_handle *handle, struct err *err)
+static struct rc take_committed(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(result);
     TRY(postgres_take(handle, &result, err));
@@ -312,16 +313,17 @@ static struct rc take_committed(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-struct rc postgres_take_commit(struct backend_handle *handle, struct err *err)
+struct rc postgres_take_commit(struct postgres_handle *handle, struct err *err)
 {
     TRY(take_committed(handle, err));
     return postgres_end(handle, err);
 }
 
 /* `*ret_held`: what WRITE depends on; else nothing was written. */
-static struct rc write_rows(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
+static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, const struct rows *rows, bool loaded,
                             bool *ret_held, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     RESULT_SCOPE(written);
     *ret_held = false;
     if (facts->next_seq > handle->part_end) {
@@ -359,8 +361,9 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
 }
 
 /* Rolls back. A refusal reveals events of other nodes, so these are made durable first. */
-static struct rc abandon(struct backend_handle *handle, struct err *err)
+static struct rc abandon(struct backend_handle *opaque, struct err *err)
 {
+    struct postgres_handle *handle = postgres_of(opaque);
     postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, 1, err));
@@ -373,21 +376,22 @@ static struct rc abandon(struct backend_handle *handle, struct err *err)
 static const struct group_ways ways = {.load = load, .write = write_rows, .abandon = abandon, .shared = true};
 
 /* Memory first, unless it was out of date too often lately. */
-static struct rc commit_group(struct backend_handle *handle, struct append *group, struct err *err)
+static struct rc commit_group(struct postgres_handle *handle, struct append *group, struct err *err)
 {
+    struct backend_handle *opaque = (struct backend_handle *)handle;
     bool tried = false, kept = false;
     if (handle->groups_to_learn)
         handle->groups_to_learn--;
     else
-        TRY(group_commit_remembered(&ways, handle, handle->memory, group, &tried, &kept, err));
+        TRY(group_commit_remembered(&ways, opaque, handle->memory, group, &tried, &kept, err));
     if (tried) {
         handle->misses = kept ? 0 : handle->misses < MISSES_MOST ? handle->misses + 1 : MISSES_MOST;
         handle->groups_to_learn = kept ? 0 : (1u << handle->misses) - 2;
     }
-    return kept ? RC_OK : group_commit(&ways, handle, handle->memory, group, err);
+    return kept ? RC_OK : group_commit(&ways, opaque, handle->memory, group, err);
 }
 
-struct rc postgres_commit_once(struct backend_handle *handle, struct append *group, bool *ret_in_doubt,
+struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err)
 {
     handle->commit_sent = false;

@@ -83,12 +83,12 @@ static const struct {
 };
 
 /* sqlite3_reset returns the error of the failed step once more. */
-void sqlite_reset(struct backend_handle *handle, enum sqlite_sql sql)
+void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql)
 {
     (void)sqlite3_reset(handle->statements[sql]);
 }
 
-struct rc sqlite_step(struct backend_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err)
+struct rc sqlite_step(struct sqlite_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err)
 {
     CHECK(handle->statements[sql]);
     int code = sqlite3_step(handle->statements[sql]);
@@ -107,7 +107,7 @@ struct rc sqlite_step(struct backend_handle *handle, enum sqlite_sql sql, bool *
     return rc;
 }
 
-struct rc sqlite_run(struct backend_handle *handle, enum sqlite_sql sql, struct err *err)
+struct rc sqlite_run(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, sql, &row, err));
@@ -116,18 +116,18 @@ struct rc sqlite_run(struct backend_handle *handle, enum sqlite_sql sql, struct 
 }
 
 /* Binding bytes without a copy fails only by a programming error. */
-void sqlite_bind_int(struct backend_handle *handle, enum sqlite_sql sql, int at, int64_t value)
+void sqlite_bind_int(struct sqlite_handle *handle, enum sqlite_sql sql, int at, int64_t value)
 {
     CHECK(sqlite3_bind_int64(handle->statements[sql], at, value) == SQLITE_OK);
 }
 
-void sqlite_bind_str(struct backend_handle *handle, enum sqlite_sql sql, int at, struct str value)
+void sqlite_bind_str(struct sqlite_handle *handle, enum sqlite_sql sql, int at, struct str value)
 {
     CHECK(sqlite3_bind_text64(handle->statements[sql], at, value.p ? value.p : "", value.n, SQLITE_STATIC,
                               SQLITE_UTF8) == SQLITE_OK);
 }
 
-void sqlite_bind_blob(struct backend_handle *handle, enum sqlite_sql sql, int at, const struct digest *value)
+void sqlite_bind_blob(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct digest *value)
 {
     CHECK(sqlite3_bind_blob(handle->statements[sql], at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) ==
           SQLITE_OK);
@@ -163,7 +163,7 @@ struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value
     return RC_OK;
 }
 
-static struct rc prepare_all(struct backend_handle *handle, struct err *err)
+static struct rc prepare_all(struct sqlite_handle *handle, struct err *err)
 {
     static const unsigned roles[] = {
         [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_CHECKPOINTER] = 0,
@@ -200,7 +200,7 @@ static struct rc make_private(const char *path, struct err *err)
 
 static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
 {
-    struct backend_handle *handle = arg;
+    struct sqlite_handle *handle = arg;
     (void)db;
     (void)name;
     if ((unsigned)frames < handle->wal_frames) { /* begun anew */
@@ -212,8 +212,9 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
 }
 
 /* Once for each so many frames: a reader from outside may hold the log for long. */
-static enum tidy_need tidy_due(struct backend_handle *writer)
+static enum tidy_need tidy_due(struct backend_handle *opaque)
 {
+    struct sqlite_handle *writer = sqlite_of(opaque);
     if (writer->wal_frames < writer->tidy_at_frames)
         return TIDY_NOT;
     bool stop = writer->wal_frames >= writer->stop_at_frames;
@@ -224,8 +225,9 @@ static enum tidy_need tidy_due(struct backend_handle *writer)
 }
 
 /* With a long log a checkpoint is due, which is the writer's thread's to ask and wait for. */
-static bool begin_quickly(struct backend_handle *writer)
+static bool begin_quickly(struct backend_handle *opaque)
 {
+    struct sqlite_handle *writer = sqlite_of(opaque);
     struct err ignored;
     if (writer->wal_frames >= TIDY_FRAMES)
         return false;
@@ -236,7 +238,7 @@ static bool begin_quickly(struct backend_handle *writer)
 }
 
 /* SQLITE_BUSY means that a reader still needs the log, or that another checkpoint runs: no harm. */
-static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_frames, struct err *err)
+static struct rc checkpoint(struct sqlite_handle *handle, int mode, int *ret_frames, struct err *err)
 {
     int copied;
     int code = sqlite3_wal_checkpoint_v2(handle->db, "main", mode, ret_frames, &copied);
@@ -246,8 +248,9 @@ static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_fr
 }
 
 /* While one pass copies, the writer goes on; each pass has less to do than the one before. */
-static struct rc tidy(struct backend_handle *checkpointer, struct err *err)
+static struct rc tidy(struct backend_handle *opaque, struct err *err)
 {
+    struct sqlite_handle *checkpointer = sqlite_of(opaque);
     int frames = 0;
     CHECK(checkpointer->role == BACKEND_CHECKPOINTER);
     for (int pass = 0, before = 0; pass < TIDY_PASSES; pass++, before = frames) {
@@ -258,8 +261,9 @@ static struct rc tidy(struct backend_handle *checkpointer, struct err *err)
     return RC_OK;
 }
 
-static struct rc settle(struct backend_handle *writer, bool idle, struct err *err)
+static struct rc settle(struct backend_handle *opaque, bool idle, struct err *err)
 {
+    struct sqlite_handle *writer = sqlite_of(opaque);
     int frames;
     CHECK(writer->role == BACKEND_WRITER);
     if (!idle && writer->wal_frames < TIDY_FRAMES)
@@ -277,12 +281,13 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
     return rc;
 }
 
-static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(reader->db); }
+static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(sqlite_of(reader)->db); }
 
 /* Writes a page through the log to the disk. */
-static struct rc probe(struct backend_handle *writer, struct err *err)
+static struct rc probe(struct backend_handle *opaque, struct err *err)
 {
-    TRY(sqlite_check_place(writer, err));
+    struct sqlite_handle *writer = sqlite_of(opaque);
+    TRY(sqlite_check_place(opaque, err));
     TRY(sqlite_exec(writer->db, "BEGIN IMMEDIATE", err));
     struct rc rc = sqlite_exec(writer->db, "UPDATE meta SET value = value; COMMIT", err);
     if (rc_bad(rc) && !sqlite3_get_autocommit(writer->db))
@@ -302,7 +307,7 @@ static const char other_settings[] = "PRAGMA synchronous = FULL;"
                                      "PRAGMA cache_size = -2000;"
                                      "PRAGMA temp_store = MEMORY;";
 
-static struct rc open_database(struct backend_handle *handle, struct err *err)
+static struct rc open_database(struct sqlite_handle *handle, struct err *err)
 {
     int code = sqlite3_open_v2(handle->path, &handle->db,
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
@@ -316,15 +321,16 @@ static struct rc open_database(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc sqlite_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+static struct rc sqlite_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     int64_t seq;
     TRY(sqlite_number(handle->db, "SELECT coalesce(max(seq), 0) FROM events", &seq, err));
     *ret_seq = (uint64_t)seq;
     return RC_OK;
 }
 
-static struct rc use_wal(struct backend_handle *handle, struct err *err)
+static struct rc use_wal(struct sqlite_handle *handle, struct err *err)
 {
     STATEMENT_SCOPE(statement);
     TRY(sqlite_prepare(handle->db, "PRAGMA journal_mode = WAL", &statement, err));
@@ -339,7 +345,7 @@ static struct rc use_wal(struct backend_handle *handle, struct err *err)
 }
 
 /* Archives never change. */
-static struct rc refuse_archive(struct backend_handle *handle, struct err *err)
+static struct rc refuse_archive(struct sqlite_handle *handle, struct err *err)
 {
     int version;
     bool archive = false;
@@ -354,7 +360,7 @@ static struct rc refuse_archive(struct backend_handle *handle, struct err *err)
 
 /* A process that was killed between writing a commit and syncing it has left it in the log, where it counts. It is
  * about to be told: first it is made durable, as every commit is. */
-static struct rc sync_log(struct backend_handle *handle, struct err *err)
+static struct rc sync_log(struct sqlite_handle *handle, struct err *err)
 {
     sqlite3_file *log = NULL;
     int code = sqlite3_file_control(handle->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
@@ -363,7 +369,7 @@ static struct rc sync_log(struct backend_handle *handle, struct err *err)
     return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
 }
 
-static struct rc open_writer(struct backend_handle *handle, struct err *err)
+static struct rc open_writer(struct sqlite_handle *handle, struct err *err)
 {
     TRY(sqlite_lock_folder(handle, err));
     TRY(sqlite_check_log(handle, err));
@@ -378,7 +384,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(sqlite_exec(handle->db, writer_settings, err));
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
     TRY(sqlite_schema_compare(handle->db, handle->path, sqlite_schema_known(), err));
-    TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
+    TRY(sqlite_last_seq((struct backend_handle *)handle, &handle->committed_seq, err));
     TRY(prepare_all(handle, err));
     TRY(sync_log(handle, err));
     TRY(sqlite_late_begin(handle, err));
@@ -388,14 +394,14 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc open_other(struct backend_handle *handle, struct err *err)
+static struct rc open_other(struct sqlite_handle *handle, struct err *err)
 {
     TRY(open_database(handle, err));
     TRY(sqlite_exec(handle->db, other_settings, err));
     return prepare_all(handle, err);
 }
 
-static struct rc open_guest(struct backend_handle *handle, struct err *err)
+static struct rc open_guest(struct sqlite_handle *handle, struct err *err)
 {
     int version;
     TRY(sqlite_look(handle->path, !sqlite_log_exists(handle->path), &handle->db, err));
@@ -405,8 +411,9 @@ static struct rc open_guest(struct backend_handle *handle, struct err *err)
     return prepare_all(handle, err);
 }
 
-static void sqlite_close(struct backend_handle *handle)
+static void sqlite_close(struct backend_handle *opaque)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     if (handle->memory) /* the writer, and it was opened as a whole */
         (void)sqlite_late_finish(handle, &(struct err){0}).code;
     for (int i = 0; i < SQL_COUNT; i++)
@@ -426,7 +433,7 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
     size_t bytes = strlen(place) + 1;
     if (bytes > LIMIT_PATH_BYTES)
         return err_set(err, ERR_INVALID, "the path of the database is too long");
-    struct backend_handle *handle = heap_new(sizeof *handle);
+    struct sqlite_handle *handle = heap_new(sizeof *handle);
     handle->role = role;
     handle->lock_fd = -1;
     handle->tidy_at_frames = TIDY_FRAMES;
@@ -437,10 +444,10 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
                    : role == BACKEND_GUEST ? open_guest(handle, err)
                                            : open_other(handle, err);
     if (rc_bad(rc)) {
-        sqlite_close(handle);
+        sqlite_close((struct backend_handle *)handle);
         return rc;
     }
-    *ret_handle = handle;
+    *ret_handle = (struct backend_handle *)handle;
     return RC_OK;
 }
 

@@ -13,7 +13,8 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-struct backend_handle {
+/* The handle of this backend; the store knows it as an opaque struct backend_handle. */
+struct sqlite_handle {
     struct sqlite3 *db;
     struct sqlite3_stmt *statements[SQL_COUNT]; /* NULL: not of this role */
     char *path;
@@ -33,18 +34,25 @@ struct backend_handle {
     unsigned stop_at_frames;
 };
 
+static inline struct sqlite_handle *sqlite_of(struct backend_handle *opaque) { return (struct sqlite_handle *)opaque; }
+
+static inline const struct sqlite_handle *sqlite_of_const(const struct backend_handle *opaque)
+{
+    return (const struct sqlite_handle *)opaque;
+}
+
 /* ---- sqlite.c ---- */
 /* Sets code and text of the error that SQLite returned while `doing`. */
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err);
 /* One step of a kept statement; it is reset when it has no more rows or fails. */
-struct rc sqlite_step(struct backend_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err);
+struct rc sqlite_step(struct sqlite_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err);
 /* A statement without rows. */
-struct rc sqlite_run(struct backend_handle *handle, enum sqlite_sql sql, struct err *err);
-void sqlite_reset(struct backend_handle *handle, enum sqlite_sql sql);
-void sqlite_bind_int(struct backend_handle *handle, enum sqlite_sql sql, int at, int64_t value);
+struct rc sqlite_run(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err);
+void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql);
+void sqlite_bind_int(struct sqlite_handle *handle, enum sqlite_sql sql, int at, int64_t value);
 /* The bytes must stay until the statement is reset. */
-void sqlite_bind_str(struct backend_handle *handle, enum sqlite_sql sql, int at, struct str value);
-void sqlite_bind_blob(struct backend_handle *handle, enum sqlite_sql sql, int at, const struct digest *value);
+void sqlite_bind_str(struct sqlite_handle *handle, enum sqlite_sql sql, int at, struct str value);
+void sqlite_bind_blob(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct digest *value);
 struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err);
 /* The first column of the first row as a number, 0 when there is none. */
 struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err);
@@ -55,11 +63,11 @@ void sqlite_finalize(struct sqlite3_stmt **statement);
 
 /* ---- sqlite_place.c ---- */
 /* Keeps a second writer out. */
-struct rc sqlite_lock_folder(struct backend_handle *handle, struct err *err);
+struct rc sqlite_lock_folder(struct sqlite_handle *handle, struct err *err);
 /* Before the database is opened: refuses to join a log with a file that is not its own. */
-struct rc sqlite_check_log(const struct backend_handle *handle, struct err *err);
+struct rc sqlite_check_log(const struct sqlite_handle *handle, struct err *err);
 /* Call it after the database was opened: notes the device and inode of the file. */
-void sqlite_note_place(struct backend_handle *handle);
+void sqlite_note_place(struct sqlite_handle *handle);
 /* Whether the path still names the file that was opened. From any thread. */
 struct rc sqlite_check_place(const struct backend_handle *handle, struct err *err);
 
@@ -104,19 +112,19 @@ struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *e
 /* ---- sqlite_leave.c ---- */
 /* In the transaction that stores `event`, a SESSION_ARCHIVED: deletes the other events of its session. ERR_CONFLICT
  * when they are not those that the event describes. */
-struct rc sqlite_leave(struct backend_handle *handle, const struct event *event, const struct archived *archived,
+struct rc sqlite_leave(struct sqlite_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err);
 
 /* ---- sqlite_late.c: in the writer's transaction, unless it says otherwise ---- */
 /* Whether the late tables must be filled before anything else of this group is looked up. */
-bool sqlite_late_due(const struct backend_handle *handle, const struct facts *facts);
-struct rc sqlite_late_fill(struct backend_handle *handle, struct err *err);
+bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts);
+struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err);
 /* Call it after the transaction has ended. */
-void sqlite_late_end(struct backend_handle *handle, bool committed);
+void sqlite_late_end(struct sqlite_handle *handle, bool committed);
 /* Fills the tables in a transaction of its own, if they lack anything. */
-struct rc sqlite_late_finish(struct backend_handle *handle, struct err *err);
+struct rc sqlite_late_finish(struct sqlite_handle *handle, struct err *err);
 /* Reads how far the tables go, and fills them. */
-struct rc sqlite_late_begin(struct backend_handle *handle, struct err *err);
+struct rc sqlite_late_begin(struct sqlite_handle *handle, struct err *err);
 
 /* ---- sqlite_write.c, sqlite_read.c, sqlite_verify.c ---- */
 struct rc sqlite_commit(struct backend_handle *handle, struct append *group, struct err *err);

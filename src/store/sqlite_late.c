@@ -15,14 +15,14 @@
 
 enum { LATE_EVENTS_MAX = 512 }; /* a reader may have to look at that many */
 
-bool sqlite_late_due(const struct backend_handle *handle, const struct facts *facts)
+bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts)
 {
     uint64_t late = handle->committed_seq - handle->indexed_seq;
     bool known = facts->recalled && facts->known_after <= handle->indexed_seq;
     return late > 0 && (!known || facts->leaves || late >= LATE_EVENTS_MAX);
 }
 
-struct rc sqlite_late_fill(struct backend_handle *handle, struct err *err)
+struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
 {
     static const enum sqlite_sql steps[] = {SQL_LATE_SESSIONS, SQL_LATE_CALLS, SQL_LATE_OF_CALLS, SQL_LATE_HEADS};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -39,14 +39,14 @@ struct rc sqlite_late_fill(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-void sqlite_late_end(struct backend_handle *handle, bool committed)
+void sqlite_late_end(struct sqlite_handle *handle, bool committed)
 {
     if (committed)
         handle->indexed_seq = handle->indexing_seq;
     handle->indexing_seq = handle->indexed_seq;
 }
 
-struct rc sqlite_late_finish(struct backend_handle *handle, struct err *err)
+struct rc sqlite_late_finish(struct sqlite_handle *handle, struct err *err)
 {
     if (handle->indexed_seq >= handle->committed_seq)
         return RC_OK;
@@ -60,7 +60,7 @@ struct rc sqlite_late_finish(struct backend_handle *handle, struct err *err)
     return rc;
 }
 
-struct rc sqlite_late_begin(struct backend_handle *handle, struct err *err)
+struct rc sqlite_late_begin(struct sqlite_handle *handle, struct err *err)
 {
     int64_t indexed;
     TRY(sqlite_number(handle->db, "SELECT " INDEXED_SEQ, &indexed, err));

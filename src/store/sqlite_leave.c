@@ -11,13 +11,13 @@
 #include <sqlite3.h>
 
 struct leaving {
-    struct backend_handle *handle;
+    struct sqlite_handle *handle;
     struct seq_range run;  /* the range of consecutive seqs being collected; first 0: empty */
     uint64_t events, calls;
 };
 
 /* The range of `gone` that begins at or before `seq`; first 0: there is none. */
-static struct rc find_range(struct backend_handle *handle, uint64_t seq, struct seq_range *ret_range,
+static struct rc find_range(struct sqlite_handle *handle, uint64_t seq, struct seq_range *ret_range,
                             struct err *err)
 {
     bool row;
@@ -35,7 +35,7 @@ static struct rc find_range(struct backend_handle *handle, uint64_t seq, struct 
 
 static struct rc note_run(struct leaving *leaving, struct err *err)
 {
-    struct backend_handle *handle = leaving->handle;
+    struct sqlite_handle *handle = leaving->handle;
     struct seq_range run = leaving->run, before, after;
     if (run.first == 0)
         return RC_OK;
@@ -59,7 +59,7 @@ static struct rc note_run(struct leaving *leaving, struct err *err)
 
 static struct rc note_seqs(struct leaving *leaving, struct err *err)
 {
-    struct backend_handle *handle = leaving->handle;
+    struct sqlite_handle *handle = leaving->handle;
     for (bool row = true;;) {
         TRY(sqlite_step(handle, SQL_LEAVING, &row, err));
         if (!row)
@@ -80,7 +80,7 @@ static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t cha
     static const enum sqlite_sql steps[] = {SQL_LEAVING,   SQL_LEAVE_CALLS, SQL_LEAVE_OF_CALLS,
                                             SQL_LEAVE_IDS, SQL_LEAVE,       SQL_LEAVE_SESSIONS};
     enum { STEPS = sizeof steps / sizeof *steps };
-    struct backend_handle *handle = leaving->handle;
+    struct sqlite_handle *handle = leaving->handle;
     for (size_t i = 0; i < STEPS; i++) {
         sqlite_bind_int(handle, steps[i], 1, block);
         sqlite_bind_int(handle, steps[i], 2, chain);
@@ -94,7 +94,7 @@ static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t cha
     return RC_OK;
 }
 
-static struct rc check_open(struct backend_handle *handle, struct str session, bool *ret_open, struct err *err)
+static struct rc check_open(struct sqlite_handle *handle, struct str session, bool *ret_open, struct err *err)
 {
     sqlite_bind_str(handle, SQL_OPEN_FIND, 1, session);
     TRY(sqlite_step(handle, SQL_OPEN_FIND, ret_open, err));
@@ -103,7 +103,7 @@ static struct rc check_open(struct backend_handle *handle, struct str session, b
 }
 
 /* The judge has compared the ends of the chain. */
-struct rc sqlite_leave(struct backend_handle *handle, const struct event *event, const struct archived *archived,
+struct rc sqlite_leave(struct sqlite_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err)
 {
     struct leaving leaving = {.handle = handle};

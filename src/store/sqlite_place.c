@@ -44,7 +44,7 @@ static bool lives(struct str pid)
            errno != ESRCH;
 }
 
-static const char *lock_path(const struct backend_handle *handle, struct arena *arena)
+static const char *lock_path(const struct sqlite_handle *handle, struct arena *arena)
 {
     struct str path = str_of(handle->path);
     while (path.n && path.p[path.n - 1] != '/')
@@ -52,7 +52,7 @@ static const char *lock_path(const struct backend_handle *handle, struct arena *
     return arena_printf(arena, "%.*snod.lock", STR_ARG(path)).p;
 }
 
-struct rc sqlite_lock_folder(struct backend_handle *handle, struct err *err)
+struct rc sqlite_lock_folder(struct sqlite_handle *handle, struct err *err)
 {
     ARENA_SCOPE(arena);
     const char *lock = lock_path(handle, &arena);
@@ -73,7 +73,7 @@ struct rc sqlite_lock_folder(struct backend_handle *handle, struct err *err)
 }
 
 /* A log that belongs to another file would be mixed into this one, and a database that is missing be begun anew. */
-struct rc sqlite_check_log(const struct backend_handle *handle, struct err *err)
+struct rc sqlite_check_log(const struct sqlite_handle *handle, struct err *err)
 {
     ARENA_SCOPE(arena);
     struct stat st;
@@ -91,7 +91,7 @@ struct rc sqlite_check_log(const struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-void sqlite_note_place(struct backend_handle *handle)
+void sqlite_note_place(struct sqlite_handle *handle)
 {
     struct stat st;
     if (stat(handle->path, &st) != 0)
@@ -108,8 +108,9 @@ void sqlite_note_place(struct backend_handle *handle)
     (void)!pwrite(handle->lock_fd, text, (size_t)n, 0);
 }
 
-struct rc sqlite_check_place(const struct backend_handle *handle, struct err *err)
+struct rc sqlite_check_place(const struct backend_handle *opaque, struct err *err)
 {
+    const struct sqlite_handle *handle = sqlite_of_const(opaque);
     struct stat st;
     bool there = stat(handle->path, &st) == 0;
     if (there && st.st_ino == handle->inode && st.st_dev == handle->device)

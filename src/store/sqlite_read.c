@@ -7,7 +7,7 @@
 
 /* A growing answer. */
 struct sqlite_answer {
-    struct backend_handle *handle;
+    struct sqlite_handle *handle;
     struct read *read;
     size_t event_cap;
     size_t open_cap, archived_cap, chain_cap, gone_cap;
@@ -62,7 +62,7 @@ static struct rc add_events(struct sqlite_answer *answer, enum sqlite_sql sql, b
     }
 }
 
-static struct rc last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+static struct rc last_seq(struct sqlite_handle *handle, uint64_t *ret_seq, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, SQL_LAST_SEQ, &row, err));
@@ -355,19 +355,20 @@ static struct rc fill(struct sqlite_answer *answer, struct err *err)
 }
 
 /* Resets the statement: one that was not read to its end keeps its snapshot, and the log cannot be truncated. */
-static void reset_all(struct backend_handle *handle)
+static void reset_all(struct sqlite_handle *handle)
 {
     for (int i = 0; i < SQL_COUNT; i++)
         if (handle->statements[i])
             sqlite_reset(handle, (enum sqlite_sql)i);
 }
 
-struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct err *err)
+struct rc sqlite_read(struct backend_handle *opaque, struct read *read, struct err *err)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     struct sqlite_answer answer = {.handle = handle, .read = read};
     CHECK(handle->role == BACKEND_READER || handle->role == BACKEND_GUEST);
     if (handle->role == BACKEND_READER)
-        TRY(sqlite_check_place(handle, err));
+        TRY(sqlite_check_place(opaque, err));
     TRY(sqlite_run(handle, SQL_BEGIN_READ, err));
     struct rc rc = fill(&answer, err);
     reset_all(handle);

@@ -13,7 +13,7 @@
 /* ---- what the database says ---- */
 
 /* The seq of a statement's only row, 0 when it has none. */
-static struct rc find_seq(struct backend_handle *handle, enum sqlite_sql sql, uint64_t *ret_seq, struct err *err)
+static struct rc find_seq(struct sqlite_handle *handle, enum sqlite_sql sql, uint64_t *ret_seq, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, sql, &row, err));
@@ -24,7 +24,7 @@ static struct rc find_seq(struct backend_handle *handle, enum sqlite_sql sql, ui
 }
 
 /* Reads the last seq of the last group, and its hash. */
-static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, struct err *err)
+static struct rc load_group(struct sqlite_handle *handle, uint64_t *ret_end, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, SQL_LAST_GROUP, &row, err));
@@ -37,7 +37,7 @@ static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, st
 
 /* Reads the last event. If another program has removed or added events, the order that followers have seen is broken,
  * and nothing may be stored after it. */
-static struct rc load_last(struct backend_handle *handle, struct facts *facts, struct err *err)
+static struct rc load_last(struct sqlite_handle *handle, struct facts *facts, struct err *err)
 {
     uint64_t end = 0; /* load_group() always sets it when it succeeds; GCC 14 does not see that */
     TRY(find_seq(handle, SQL_LAST_SEQ, &facts->last_seq, err));
@@ -47,7 +47,7 @@ static struct rc load_last(struct backend_handle *handle, struct facts *facts, s
     return RC_OK;
 }
 
-static struct rc load_head(struct backend_handle *handle, struct fact_head *head, struct err *err)
+static struct rc load_head(struct sqlite_handle *handle, struct fact_head *head, struct err *err)
 {
     bool row;
     sqlite_bind_str(handle, SQL_HEAD, 1, head->session);
@@ -70,7 +70,7 @@ static struct rc load_head(struct backend_handle *handle, struct fact_head *head
 }
 
 /* All heads are loaded. A session that began after the last event in the tables has no call there. */
-static struct rc load_call(struct backend_handle *handle, struct facts *facts, struct fact_call *call, struct err *err)
+static struct rc load_call(struct sqlite_handle *handle, struct facts *facts, struct fact_call *call, struct err *err)
 {
     uint64_t chain = facts_head(facts, call->session)->first_seq, call_seq;
     call->known = true;
@@ -94,7 +94,7 @@ static struct rc load_call(struct backend_handle *handle, struct facts *facts, s
     }
 }
 
-static struct rc load_run(struct backend_handle *handle, struct facts *facts, struct fact_run *run, struct err *err)
+static struct rc load_run(struct sqlite_handle *handle, struct facts *facts, struct fact_run *run, struct err *err)
 {
     sqlite_bind_int(handle, SQL_RUN_AT, 1, (int64_t)facts_head(facts, run->session)->first_seq);
     sqlite_bind_str(handle, SQL_RUN_AT, 2, run->thread);
@@ -102,8 +102,9 @@ static struct rc load_run(struct backend_handle *handle, struct facts *facts, st
 }
 
 /* Nothing is assumed: what memory does not know is looked up. */
-static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
+static struct rc load(struct backend_handle *opaque, struct facts *facts, bool all, struct err *err)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     (void)all;
     if (sqlite3_get_autocommit(handle->db)) /* no transaction is open: the first attempt was rolled back */
         TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
@@ -128,7 +129,7 @@ static struct rc load(struct backend_handle *handle, struct facts *facts, bool a
 
 /* ---- rows ---- */
 
-static struct rc insert_event(struct backend_handle *handle, const struct event_row *row, struct err *err)
+static struct rc insert_event(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     const struct event *event = row->event;
     sqlite3_stmt *statement = handle->statements[SQL_EVENT_ADD];
@@ -153,7 +154,7 @@ static struct rc insert_event(struct backend_handle *handle, const struct event_
     return sqlite_run(handle, SQL_EVENT_ADD, err);
 }
 
-static struct rc open_approval(struct backend_handle *handle, const struct event_row *row, struct err *err)
+static struct rc open_approval(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     CHECK(row->call_seq != 0);
     sqlite_bind_int(handle, SQL_OPEN_ADD, 1, (int64_t)row->event->seq);
@@ -165,7 +166,7 @@ static struct rc open_approval(struct backend_handle *handle, const struct event
     return sqlite_run(handle, SQL_OPEN_ADD, err);
 }
 
-static struct rc close_approval(struct backend_handle *handle, const struct event_row *row, struct err *err)
+static struct rc close_approval(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     sqlite_bind_int(handle, SQL_OPEN_REMOVE, 1, (int64_t)row->closes);
     TRY(sqlite_run(handle, SQL_OPEN_REMOVE, err));
@@ -175,7 +176,7 @@ static struct rc close_approval(struct backend_handle *handle, const struct even
     return RC_OK;
 }
 
-static struct rc add_row(struct backend_handle *handle, const struct event_row *row, struct err *err)
+static struct rc add_row(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     if (row->leaves)
         TRY(sqlite_leave(handle, row->event, row->leaves, err));
@@ -185,7 +186,7 @@ static struct rc add_row(struct backend_handle *handle, const struct event_row *
     return row->closes ? close_approval(handle, row, err) : RC_OK;
 }
 
-static struct rc write_head(struct backend_handle *handle, const struct fact_head *head, struct err *err)
+static struct rc write_head(struct sqlite_handle *handle, const struct fact_head *head, struct err *err)
 {
     enum sqlite_sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
     sqlite_bind_int(handle, sql, 1, (int64_t)head->first_seq);
@@ -203,7 +204,7 @@ static struct rc write_head(struct backend_handle *handle, const struct fact_hea
     return RC_OK;
 }
 
-static struct rc write_group(struct backend_handle *handle, const struct facts *facts, const struct rows *rows,
+static struct rc write_group(struct sqlite_handle *handle, const struct facts *facts, const struct rows *rows,
                              struct digest *ret_hash, struct err *err)
 {
     uint64_t last_seq = facts->next_seq - 1;
@@ -216,7 +217,7 @@ static struct rc write_group(struct backend_handle *handle, const struct facts *
     return sqlite_run(handle, SQL_GROUP_ADD, err);
 }
 
-static void roll_back(struct backend_handle *handle)
+static void roll_back(struct sqlite_handle *handle)
 {
     struct err ignored;
     if (!sqlite3_get_autocommit(handle->db)) /* some errors have rolled back by themselves already */
@@ -224,9 +225,10 @@ static void roll_back(struct backend_handle *handle)
     sqlite_late_end(handle, false);
 }
 
-static struct rc write_rows(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
+static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, const struct rows *rows, bool loaded,
                             bool *ret_held, struct err *err)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     CHECK(loaded);
     *ret_held = true;
     for (size_t i = 0; i < rows->count; i++)
@@ -243,8 +245,9 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
     return RC_OK;
 }
 
-static struct rc abandon(struct backend_handle *handle, struct err *err)
+static struct rc abandon(struct backend_handle *opaque, struct err *err)
 {
+    struct sqlite_handle *handle = sqlite_of(opaque);
     sqlite_late_end(handle, false);
     return sqlite_run(handle, SQL_ROLLBACK, err);
 }
@@ -254,7 +257,7 @@ static struct rc abandon(struct backend_handle *handle, struct err *err)
 static const struct group_ways ways = {.load = load, .write = write_rows, .abandon = abandon};
 
 /* Empties memory when another program has changed the database, so that its edit is not overwritten. */
-static struct rc notice_others(struct backend_handle *handle, struct err *err)
+static struct rc notice_others(struct sqlite_handle *handle, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, SQL_DATA_VERSION, &row, err));
@@ -267,15 +270,16 @@ static struct rc notice_others(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-static struct rc commit_once(struct backend_handle *handle, struct append *group, struct err *err)
+static struct rc commit_once(struct backend_handle *opaque, struct append *group, struct err *err)
 {
-    struct rc rc = sqlite_check_place(handle, err);
+    struct sqlite_handle *handle = sqlite_of(opaque);
+    struct rc rc = sqlite_check_place(opaque, err);
     if (rc_ok(rc) && sqlite3_get_autocommit(handle->db)) /* the loop has begun already */
         rc = sqlite_run(handle, SQL_BEGIN_WRITE, err);
     if (rc_ok(rc))
         rc = notice_others(handle, err);
     if (rc_ok(rc))
-        rc = group_commit(&ways, handle, handle->memory, group, err);
+        rc = group_commit(&ways, opaque, handle->memory, group, err);
     if (rc_bad(rc)) {
         roll_back(handle);
         memory_clear(handle->memory);

@@ -58,7 +58,7 @@ static void no_statement_walks_through_all_events(void **state)
     assert_string_equal(place, path);
     assert_int_equal(backend->open(place, BACKEND_WRITER, &writer, &err).code, ERR_OK);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        check_plan(writer->db, i);
+        check_plan(sqlite_of(writer)->db, i);
     backend->close(writer);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)snprintf(file, sizeof file, "%s/%s", folder, files[i]);
