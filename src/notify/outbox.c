@@ -255,11 +255,13 @@ static void follow_token(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* Unclaimed messages end here. A claimed one waits for its end, at most until its lease is over. */
+/* Unclaimed messages end here. A claimed one waits for its end, at most until its lease is over; also one that we have
+ * sent, if its end could not be kept and another process has claimed it again. */
 static void end_due(struct notify *n, struct delivery *delivery)
 {
     int64_t now_ms = clock_wall_ms();
-    if (delivery->state != DUE || !purpose_asks(delivery->purpose))
+    bool sent_again = delivery->state == SENT && !delivery->ended && delivery->lease_ms > now_ms;
+    if ((delivery->state != DUE && !sent_again) || !purpose_asks(delivery->purpose))
         return;
     notify_remove_due(n, delivery);
     delivery->state = OVER;

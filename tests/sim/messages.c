@@ -97,14 +97,21 @@ static struct post read_post(const struct fetch *fetch)
     return post;
 }
 
-static unsigned claims_before(struct str delivery, uint64_t seq)
+static unsigned count_rows(enum event_kind kind, struct str delivery, uint64_t before)
 {
-    unsigned claims = 0;
+    unsigned count = 0;
     for (size_t i = 0; i < sim->db.count; i++) {
         const struct event *row = &sim->db.rows[i].event;
-        claims += row->kind == EVENT_DELIVERY_CLAIMED && row->seq < seq && str_has(row->data, delivery);
+        count += row->kind == kind && row->seq < before && str_has(row->data, delivery);
     }
-    return claims;
+    return count;
+}
+
+/* A message on its way whose end is not known to anybody. One that was sent before, and whose end was kept late, may be
+ * on its way again: no process knows, and the end of this attempt causes another withdrawal. */
+static bool is_on_its_way(const struct sending_now *sending)
+{
+    return sending->asks && !count_rows(EVENT_DELIVERY_ENDED, str_of(sending->delivery), UINT64_MAX);
 }
 
 /* A node that has not noticed yet that a standby took over acts on what it knew. */
@@ -115,11 +122,16 @@ static void check_post(const struct post *post, int node)
     const struct row *response = rows_find(sim_session(post->slot), sim_call(post->slot), EVENT_TOOL_APPROVAL_RESPONSE);
     if (!knows_history(node))
         return;
-    if (!claims_before(post->delivery, post->asks && response ? response->event.seq : UINT64_MAX))
+    uint64_t before = post->asks && response ? response->event.seq : UINT64_MAX;
+    if (!count_rows(EVENT_DELIVERY_CLAIMED, post->delivery, before))
         sim_fail("a message about %.*s is sent without a claim before the answer", STR_ARG(sim_call(post->slot)));
     for (size_t i = 0; i < SENDINGS_MAX; i++) {
         const struct sending_now *other = &sim->messages.sending[i];
-        if (str_is(post->delivery, other->delivery) && !sim->nodes[other->node].dead && knows_history(other->node))
+        if (!other->delivery[0] || sim->nodes[other->node].dead || !knows_history(other->node))
+            continue;
+        if (!post->asks && other->slot == post->slot && is_on_its_way(other) && !sim->faults[FAULT_CLOCK])
+            sim_fail("a withdrawal of %.*s is sent while a message is on its way", STR_ARG(sim_call(post->slot)));
+        if (str_is(post->delivery, other->delivery))
             sim_fail("a message about %.*s is sent by nodes %d and %d at a time", STR_ARG(sim_call(post->slot)),
                      other->node, node);
     }
@@ -131,7 +143,7 @@ static struct sending_now *begin_sending(const struct post *post, int node)
         struct sending_now *sending = &sim->messages.sending[i];
         if (sending->delivery[0])
             continue;
-        *sending = (struct sending_now){.node = node};
+        *sending = (struct sending_now){.node = node, .slot = post->slot, .asks = post->asks};
         (void)snprintf(sending->delivery, sizeof sending->delivery, "%.*s", STR_ARG(post->delivery));
         return sending;
     }
@@ -161,7 +173,7 @@ struct rc __wrap_fetch_run(struct fetch_line *line, struct fetch *fetch, struct 
     if (post.slot < 0) /* about a call of Nod's own agent */
         return RC_OK;
     check_post(&post, node);
-    bool bad = claims_before(post.delivery, UINT64_MAX) == 1 && sim_random(3) == 0;
+    bool bad = count_rows(EVENT_DELIVERY_CLAIMED, post.delivery, UINT64_MAX) == 1 && sim_random(3) == 0;
     bool lost = bad && sim_random(2), late = sim_random(2);
     struct sending_now *sending = begin_sending(&post, node);
     if (!late && !lost)

@@ -213,7 +213,8 @@ struct messages {
     size_t count;
     struct sending_now {
         char delivery[40];     /* empty: none */
-        int node;
+        int node, slot;
+        bool asks;
     } sending[SENDINGS_MAX];
 };
 
