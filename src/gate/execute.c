@@ -275,30 +275,15 @@ void gate_read_named_file(struct gate *gate, struct named_file *file)
 
 void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }
 
-struct stopping {
-    struct job job;
-    struct gate *gate;
-    void (*done)(void *arg);
-    void *arg;
-};
+static void stop_commands(struct job *job) { shells_end_all(((struct commands_stop *)job->arg)->op.gate->shells); }
 
-static void stop_commands(struct job *job) { shells_end_all(((struct stopping *)job->arg)->gate->shells); }
+static void commands_stopped(struct job *job) { op_end(&((struct commands_stop *)job->arg)->op); }
 
-static void commands_stopped(struct job *job)
+void gate_stop_commands(struct gate *gate, struct commands_stop *stop)
 {
-    struct stopping *stopping = job->arg;
-    void (*done)(void *arg) = stopping->done;
-    void *arg = stopping->arg;
-    free(stopping);
-    done(arg);
-}
-
-void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg)
-{
-    struct stopping *stopping = heap_new(sizeof *stopping);
-    *stopping = (struct stopping){.gate = gate, .done = done, .arg = arg};
-    stopping->job = (struct job){.run = stop_commands, .done = commands_stopped, .arg = stopping};
-    execute_hand_over(gate, &stopping->job);
+    stop->op.gate = gate;
+    stop->job = (struct job){.run = stop_commands, .done = commands_stopped, .arg = stop};
+    execute_hand_over(gate, &stop->job);
 }
 
 bool gate_commands_stopping(const struct gate *gate) { return work_open(gate->workers) > 0; }

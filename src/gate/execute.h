@@ -90,8 +90,12 @@ void gate_keep(struct gate *gate, struct append *append);
 /* Ends the commands that the session runs in the background. */
 void gate_end_commands(struct gate *gate, struct str session);
 
-/* Ends all background commands, while the loop goes on and stores what their boxes did; then calls `done`. */
-void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg);
+/* Ends all background commands, while the loop goes on and stores what their boxes did. */
+struct commands_stop {
+    struct op op;
+    struct job job;                /* private to the gate */
+};
+void gate_stop_commands(struct gate *gate, struct commands_stop *stop);
 /* Whether gate_stop_commands is under way. */
 bool gate_commands_stopping(const struct gate *gate);
 

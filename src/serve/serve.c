@@ -42,6 +42,7 @@ struct process {
     struct notify *notify;
     struct servers *servers;
     struct token_change admin;
+    struct commands_stop commands;
     struct before_sleep flush;
     struct executors *executors; /* NULL: tools are done by this process */
     struct sign_key *key;
@@ -218,16 +219,18 @@ static void recovered(void *arg, const struct err *err)
 static void stopped(void *arg) { end(arg); }
 
 /* Runs first: their last words need the store and the loop. */
-static void commands_ended(void *arg)
+static void commands_ended(struct op *op)
 {
-    struct process *process = arg;
-    http_server_stop(process->server, stopped, process);
+    struct process *process = op->owner;
+    if (process->server) /* a second signal may have closed it */
+        http_server_stop(process->server, stopped, process);
 }
 
 static void runs_ended(void *arg)
 {
     struct process *process = arg;
-    gate_stop_commands(process->gate, commands_ended, process);
+    process->commands.op = gate_op(NULL, commands_ended, process);
+    gate_stop_commands(process->gate, &process->commands);
 }
 
 static void stop(void *arg)
@@ -394,6 +397,7 @@ static void close_process(struct process *process)
     demo_stop(&process->demo);
     if (process->server)
         http_server_free(process->server);
+    process->server = NULL;
     /* A second signal: does not wait for runs and commands, which are as safe as in a crash. */
     if (process->runtime && (runtime_busy(process->runtime) || gate_commands_stopping(process->gate))) {
         log_hold(false);
