@@ -218,6 +218,7 @@ static void put_back(struct notify *n, struct delivery *delivery, const struct a
 {
     int64_t now_ms = clock_wall_ms();
     bool answered = append->outcome == APPEND_REFUSED, gone = append->err.code == ERR_GONE;
+    bool failed = append->outcome == APPEND_FAILED;
     if (delivery->ended) {
         outbox_end(n, delivery);
         return;
@@ -227,9 +228,9 @@ static void put_back(struct notify *n, struct delivery *delivery, const struct a
         outbox_forget_if_over(n, delivery->asked);
         return;
     }
-    delivery->due_ms = append->outcome == APPEND_FAILED ? now_ms + STORE_AWAY_MS : delivery->lease_ms;
-    if (delivery->due_ms < now_ms)
-        delivery->due_ms = now_ms;
+    delivery->due_ms = now_ms + (failed ? STORE_AWAY_MS : 0);
+    if (delivery->due_ms < delivery->lease_ms && !(failed && delivery->ours)) /* another process may be sending it */
+        delivery->due_ms = delivery->lease_ms;
     notify_add_due(n, delivery);
 }
 
