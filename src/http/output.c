@@ -9,10 +9,9 @@
 #include "http/server.h"
 #include "http/strangers.h"
 #include "http/tls.h"
+#include "io/system.h"
 
-#include <linux/sockios.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 
 struct outgoing {
     struct outgoing *next;
@@ -212,8 +211,10 @@ bool http_output_last(struct http_connection *connection, const struct str *piec
 
 uint64_t http_output_taken(const struct http_connection *connection)
 {
-    int fd, waiting = 0;
-    if (uv_fileno(&connection->uv.handle, &fd) != 0 || ioctl(fd, SIOCOUTQ, &waiting) != 0 || waiting < 0)
+    int fd, waiting = -1;
+    if (uv_fileno(&connection->uv.handle, &fd) == 0)
+        waiting = system_unsent_bytes(fd);
+    if (waiting < 0)
         return connection->sent;
     return (uint64_t)waiting < connection->sent ? connection->sent - (uint64_t)waiting : 0;
 }

@@ -1,13 +1,13 @@
 #include "io/loop.h"
 
 #include "base/arena.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -210,7 +210,7 @@ static void on_signals(uv_poll_t *uv, int status, int events)
 static struct rc watch_signals(struct loop *loop, struct err *err)
 {
     if (signal_event < 0)
-        signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        signal_event = system_open_event(EFD_NONBLOCK);
     if (signal_event < 0)
         return err_set(err, ERR_INTERNAL, "cannot watch signals: %s", strerror(errno));
     int failed = uv_poll_init(&loop->uv, &loop->signals, signal_event);

@@ -12,14 +12,13 @@
 
 #include "base/id.h"
 #include "base/limits.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { NEW_FILE_MODE = 0644 };
@@ -104,15 +103,10 @@ static int open_by_steps(int root, const char *within, int flags, mode_t mode)
 
 static int open_beneath(int root, const char *within, int flags, mode_t mode)
 {
-    struct open_how how = {
-        .flags = (uint64_t)flags,
-        .mode = flags & O_CREAT ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-    };
-    long fd = syscall(SYS_openat2, root, within, &how, sizeof how);
+    int fd = system_open_beneath(root, within, flags, mode);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         return open_by_steps(root, within, flags, mode);
-    return (int)fd;
+    return fd;
 }
 
 static struct rc explain(struct str within, struct err *err)

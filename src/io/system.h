@@ -5,9 +5,15 @@
 #ifndef IO_SYSTEM_H
 #define IO_SYSTEM_H
 
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,6 +48,39 @@ static inline void system_trim_heap(void)
 
 /* Closes this descriptor and all above it. */
 static inline int system_close_from(unsigned first) { return (int)syscall(SYS_close_range, first, ~0U, 0); }
+
+/* A file in memory, closed by exec; -1 on failure. Elsewhere: a temporary file that is unlinked at once. */
+static inline int system_open_memory(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
+
+/* A descriptor that can be read after system_raise_event. Elsewhere: a pipe. */
+static inline int system_open_event(int flags) { return eventfd(0, EFD_CLOEXEC | flags); }
+static inline int system_raise_event(int event) { return eventfd_write(event, 1); }
+
+/* Opens a path that stays beneath `root`; ENOSYS or EPERM where the kernel cannot (place.c then goes step by step). */
+static inline int system_open_beneath(int root, const char *within, int flags, unsigned mode)
+{
+    struct open_how how = {.flags = (uint64_t)flags, .mode = flags & O_CREAT ? mode : 0,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, root, within, &how, sizeof how);
+}
+
+/* The bytes of a socket that the peer has not acknowledged. Elsewhere -1: what was written counts as taken. */
+static inline int system_unsent_bytes(int fd)
+{
+    int bytes;
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+
+/* ---- processes ---- */
+
+/* A descriptor that can be read when the process ends; -1 where there is none: then callers look from time to time. */
+static inline int system_open_process(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+/* No core file, and no other process of the user may trace this one. Elsewhere: nothing. */
+static inline void system_hide_memory(void) { (void)prctl(PR_SET_DUMPABLE, 0); }
+
+/* This process gets `signal` when its parent ends. Elsewhere: it goes on. */
+static inline void system_end_with_parent(int signal) { (void)prctl(PR_SET_PDEATHSIG, signal); }
 
 /* ---- mounts: Linux 5.12. Elsewhere there is no box. ---- */
 

@@ -4,6 +4,7 @@
 #include "notify/inner.h"
 
 #include "io/clock.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ static int start(const struct sending *sending, int input, pid_t *ret_pid)
 /* The input lies in a file in memory: a program that does not read cannot hold us up. */
 static int make_input(struct str text)
 {
-    int fd = (int)syscall(SYS_memfd_create, "message", 1u /* close on exec */);
+    int fd = system_open_memory("message");
     if (fd < 0)
         return -1;
     for (size_t put = 0; put < text.n;) {
@@ -92,7 +92,7 @@ static int make_input(struct str text)
 static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
 {
     int64_t until_us = clock_steady_us() + sending->seconds_max * 1000000;
-    int status, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int status, pidfd = system_open_process(pid);
     pid_t got;
     while ((got = waitpid(pid, &status, WNOHANG)) == 0 && clock_steady_us() < until_us) {
         struct pollfd poll_on = {.fd = pidfd, .events = POLLIN};

@@ -11,6 +11,7 @@
 #include "cli/remote.h"
 #include "http/http.h"
 #include "io/file.h"
+#include "io/system.h"
 #include "serve/serve.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -369,7 +369,7 @@ static struct rc play(struct player *p, struct err *err)
 struct rc demo_command(struct cli *cli, struct err *err)
 {
     struct player player = {.cli = cli, .arena = &cli->arena, .first = true};
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* the demo ends with its server */
+    system_end_with_parent(SIGTERM); /* the demo ends with its server */
     TRY(remote_client(cli, &player.client, err));
     struct rc rc = play(&player, err);
     if (player.client)

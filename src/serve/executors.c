@@ -9,6 +9,7 @@
 #include "cli/box_choice.h"
 #include "io/file.h"
 #include "io/loop.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +17,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -211,7 +211,7 @@ struct rc executor_command(struct cli *cli, struct err *err)
         return err_set(err, ERR_NOT_FOUND, "this user has no entry in the user database");
     (void)umask(S_IWGRP | S_IWOTH);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_DUMPABLE, 0); /* other processes of this user must not turn it into something else */
+    system_hide_memory(); /* other processes of this user must not turn it into something else */
     box->data = arena_printf(&cli->arena, EXECUTOR_FOLDER, who->pw_dir).p;
     TRY(file_own_folder(box->data, err));
     box->order = box_probe(box, why, sizeof why);

@@ -25,7 +25,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -272,7 +271,7 @@ static void set_up_process(const struct settings *settings)
     (void)umask(077);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, not our end */
-    (void)prctl(PR_SET_DUMPABLE, 0); /* secrets do not belong in core files */
+    system_hide_memory(); /* secrets do not belong in core files */
     /* One arena per kind of thread would only keep more memory resident, and malloc starts to keep blocks as large as a
      * large call. */
     system_tune_heap(LARGE_BYTES);

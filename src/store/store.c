@@ -22,11 +22,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "io/clock.h"
+#include "io/system.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
@@ -458,7 +458,7 @@ static void start_threads(struct store *store)
     CHECK(pthread_mutex_init(&store->outbox, NULL) == 0);
     if (store->follower) {
         store->handed_seq = store->last_seq;
-        store->stop_fd = eventfd(0, EFD_CLOEXEC);
+        store->stop_fd = system_open_event(0);
         CHECK(store->stop_fd >= 0);
         CHECK(pthread_mutex_init(&store->feeding, NULL) == 0);
         start_thread(&store->follower_thread, follower_main, store, "nod-follower");
@@ -513,7 +513,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
 
 static void stop_follower(struct store *store)
 {
-    CHECK(eventfd_write(store->stop_fd, 1) == 0);
+    CHECK(system_raise_event(store->stop_fd) == 0);
     CHECK(pthread_join(store->follower_thread, NULL) == 0);
     CHECK(pthread_mutex_destroy(&store->feeding) == 0);
     (void)close(store->stop_fd);

@@ -12,6 +12,7 @@
 #include "box/supervisor.h"
 #include "egress/egress.h"
 #include "io/clock.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,7 +297,7 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
     (void)fcntl(link->in, F_SETFL, O_NONBLOCK);
     (void)fcntl(link->out, F_SETFL, O_NONBLOCK);
     (void)fcntl(link->err, F_SETFL, O_NONBLOCK);
-    link->pidfd = (int)syscall(SYS_pidfd_open, link->pid, 0);
+    link->pidfd = system_open_process(link->pid);
     start_reader(link);
     log_line(LOG_INFO, boxed ? "MCP server started in a box" : "MCP server started",
              LOG_S("server", server->name), LOG_I("pid", link->pid));
