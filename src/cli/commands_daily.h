@@ -86,7 +86,7 @@
       OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
       OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
-      OPTION(0, "all", NULL, "every waiting call but commands and large ones; needs --yes")                \
+      OPTION(0, "all", NULL, "every waiting call but risky and large ones; needs --yes")                   \
       OPTION(0, "agent", "NAME", "with --all: only calls of this agent")                                   \
       OPTION('y', "yes", NULL, "with --all: do it without asking"))                                        \
     X(decide_deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                     \

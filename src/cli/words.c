@@ -29,11 +29,30 @@ static void entry(struct buf *buf, struct str term, const char *words, unsigned 
     text_wrap(buf, str_of(words), column, width);
 }
 
-/* The commands that begin with `word`; all when it is empty. */
+/* The headings of `nod help`, each before the first command of its part of the table. */
+static const struct {
+    const char *first, *heading;
+} headings[] = {
+    {"serve", "Begin"},          {"session create", "Sessions and calls"}, {"pending", "Answer"},
+    {"claude", "Agents"},        {"log", "Look back"},                     {"policy list", "Rules"},
+    {"token create", "People and keys"}, {"executor", "Operate"},          {"notify channels", "Messages and phones"},
+    {"demo", "More"},
+};
+
+static void heading_before(struct buf *buf, const struct command *command)
+{
+    for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
+        if (strcmp(command->name, headings[i].first) == 0)
+            buf_printf(buf, "%s%s:\n", i ? "\n" : "", headings[i].heading);
+}
+
+/* The commands that begin with `word`; all, under their headings, when it is empty. */
 static void command_entries(struct buf *buf, struct str word, unsigned width)
 {
     for (const struct command *c = commands; c->name; c++) {
         struct str rest;
+        if (str_empty(word))
+            heading_before(buf, c);
         if (str_empty(word) || str_eq(str_cut(str_of(c->name), ' ', &rest), word))
             entry(buf, str_of(c->name), c->summary, NAME_COLUMN, usable(width));
     }

@@ -172,7 +172,9 @@ def test_help_of_a_command_is_its_own_options(world):
 
 def test_an_idle_gate_and_a_mistake_say_what_to_do_next(world):
     world.server()
-    for arguments, status, words in (([], 2, ["nod setup", "nod help settings"]), (["help"], 0, ["nod setup", "nod help settings"]),
+    headings = [f"\n{name}:\n  " for name in ("Begin", "Sessions and calls", "Answer", "Agents", "Look back", "Rules", "People and keys", "Operate",
+                                              "Messages and phones", "More")]
+    for arguments, status, words in (([], 2, ["nod setup", "nod help settings"]), (["help"], 0, ["nod setup", "nod help settings", *headings]),
                                      (["pending"], 0, ["nothing is waiting", "nod pending --watch"]),
                                      (["approve"], 4, ["nothing is waiting", "nod pending --watch"]),
                                      (["answer"], 4, ["no question is waiting", "nod pending"]),
