@@ -198,8 +198,7 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
 static void put_outcome(struct buf *buf, struct str id, struct str option)
 {
     struct json_out out = rpc_open_result(buf, id);
-    json_key(&out, "outcome");
-    json_open(&out, '{');
+    json_open_member(&out, "outcome", '{');
     json_member(&out, "outcome", str_empty(option) ? STR("cancelled") : STR("selected"));
     json_member(&out, "optionId", option);
     json_close(&out, '}');
@@ -246,13 +245,11 @@ void acp_tool_failed(struct buf *buf, struct str session, struct str tool, struc
 {
     struct json_out out = rpc_open_message(buf, NULL, "session/update");
     json_member(&out, "sessionId", session);
-    json_key(&out, "update");
-    json_open(&out, '{');
+    json_open_member(&out, "update", '{');
     json_member(&out, "sessionUpdate", STR("tool_call_update"));
     json_member(&out, "toolCallId", tool);
     json_member(&out, "status", STR("failed"));
-    json_key(&out, "content");
-    json_open(&out, '[');
+    json_open_member(&out, "content", '[');
     json_open(&out, '{');
     json_member(&out, "type", STR("content"));
     json_key(&out, "content");
@@ -343,8 +340,7 @@ static void put_server(struct json_out *out, struct arena *arena, const struct j
     json_member(out, "command", str_of(self));
     json_key(out, "args");
     mcp_front_args(out, arena, front);
-    json_key(out, "env");
-    json_open(out, '[');
+    json_open_member(out, "env", '[');
     for (const struct json *one = env && env->type == JSON_ARRAY ? env->first : NULL; one; one = one->next)
         json_put_raw(out, one->raw);
     for (unsigned i = 0; mcp_front_variable(arena, front, i, &name, &value); i++)
@@ -388,8 +384,7 @@ void acp_initialize(struct buf *buf, bool serves)
     struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
     json_key(&out, "protocolVersion");
     json_put_u64(&out, 1);
-    json_key(&out, "clientCapabilities");
-    json_open(&out, '{');
+    json_open_member(&out, "clientCapabilities", '{');
     json_member_raw(&out, "fs", serves ? STR("{\"readTextFile\":true,\"writeTextFile\":true}")
                                        : STR("{\"readTextFile\":false,\"writeTextFile\":false}"));
     json_member_bool(&out, "terminal", serves);
@@ -410,8 +405,7 @@ void acp_prompt(struct buf *buf, struct str session, struct str text)
 {
     struct json_out out = rpc_open_message(buf, "nod:prompt", "session/prompt");
     json_member(&out, "sessionId", session);
-    json_key(&out, "prompt");
-    json_open(&out, '[');
+    json_open_member(&out, "prompt", '[');
     rpc_put_text(&out, text);
     json_close(&out, ']');
     rpc_close(&out);

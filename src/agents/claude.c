@@ -151,13 +151,11 @@ static struct json_out open_answer(struct buf *buf, struct str request)
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member(&out, "type", STR("control_response"));
-    json_key(&out, "response");
-    json_open(&out, '{');
+    json_open_member(&out, "response", '{');
     json_member(&out, "subtype", STR("success"));
     json_key(&out, "request_id");
     json_put_str(&out, request);
-    json_key(&out, "response");
-    json_open(&out, '{');
+    json_open_member(&out, "response", '{');
     return out;
 }
 
@@ -189,8 +187,7 @@ void claude_fail(struct buf *buf, struct str request, struct str words)
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member(&out, "type", STR("control_response"));
-    json_key(&out, "response");
-    json_open(&out, '{');
+    json_open_member(&out, "response", '{');
     json_member(&out, "subtype", STR("error"));
     json_key(&out, "request_id");
     json_put_str(&out, request);
@@ -249,8 +246,7 @@ static void put_permissions(struct json_out *out, const struct claude_message *a
     bool remembers = remember && call->decision == DECISION_ALLOW_ALWAYS;
     if (str_empty(call->mode) && !remembers)
         return;
-    json_key(out, "updatedPermissions");
-    json_open(out, '[');
+    json_open_member(out, "updatedPermissions", '[');
     if (!str_empty(call->mode)) {
         json_open(out, '{');
         json_member(out, "type", STR("setMode"));
@@ -274,8 +270,7 @@ static void put_answers(struct json_out *out, const struct json *input, struct s
         json_key_str(out, member->key);
         json_put_raw(out, member->raw);
     }
-    json_key(out, "answers");
-    json_open(out, '{');
+    json_open_member(out, "answers", '{');
     for (const struct json *q = questions ? questions->first : NULL; q && !str_empty(words); q = q->next) {
         struct str answer = q->next ? str_cut(words, '\n', &words) : words;
         json_key_str(out, json_text(q, "question"));
@@ -302,8 +297,7 @@ void claude_refuse(struct buf *buf, const struct claude_message *ask, struct str
     struct json_out out = open_answer(buf, ask->request);
     CHECK(!str_empty(words));
     if (ask->kind == CLAUDE_BEFORE) {
-        json_key(&out, "hookSpecificOutput");
-        json_open(&out, '{');
+        json_open_member(&out, "hookSpecificOutput", '{');
         json_member(&out, "hookEventName", STR("PreToolUse"));
         json_member(&out, "permissionDecision", STR("deny"));
         json_member(&out, "permissionDecisionReason", words);
@@ -352,8 +346,7 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
         return;
     }
     struct json_out out = open_answer(buf, ask->request);
-    json_key(&out, "hookSpecificOutput");
-    json_open(&out, '{');
+    json_open_member(&out, "hookSpecificOutput", '{');
     json_member(&out, "hookEventName", STR("PreToolUse"));
     json_member(&out, "permissionDecision", asks ? STR("ask") : STR("allow"));
     json_member(&out, "permissionDecisionReason", words);
@@ -395,8 +388,7 @@ static struct json_out open_request(struct buf *buf, struct str request, const c
     json_open(&out, '{');
     json_member(&out, "type", STR("control_request"));
     json_member(&out, "request_id", request);
-    json_key(&out, "request");
-    json_open(&out, '{');
+    json_open_member(&out, "request", '{');
     json_member(&out, "subtype", str_of(subtype));
     return out;
 }
@@ -412,10 +404,8 @@ static void close_request(struct json_out *out)
 static void put_hooks(struct json_out *out, const struct json *others)
 {
     const struct json *before = json_get(others, "PreToolUse");
-    json_key(out, "hooks");
-    json_open(out, '{');
-    json_key(out, "PreToolUse");
-    json_open(out, '[');
+    json_open_member(out, "hooks", '{');
+    json_open_member(out, "PreToolUse", '[');
     json_open(out, '{');
     json_key(out, "hookCallbackIds");
     json_put_raw(out, STR("[\"nod_before\"]"));
@@ -473,8 +463,7 @@ void claude_prompt(struct buf *buf, struct str text)
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member(&out, "type", STR("user"));
-    json_key(&out, "message");
-    json_open(&out, '{');
+    json_open_member(&out, "message", '{');
     json_member(&out, "role", STR("user"));
     json_key(&out, "content");
     json_put_str(&out, text);

@@ -162,8 +162,7 @@ static struct json_out open_answer(struct buf *buf, struct str id, const char *m
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member_raw(&out, "id", id);
-    json_key(&out, member);
-    json_open(&out, '{');
+    json_open_member(&out, member, '{');
     return out;
 }
 
@@ -197,8 +196,7 @@ static struct json_out open_request(struct buf *buf, const char *id, const char 
     json_open(&out, '{');
     json_member(&out, "id", str_of(id));
     json_member(&out, "method", str_of(method));
-    json_key(&out, "params");
-    json_open(&out, '{');
+    json_open_member(&out, "params", '{');
     return out;
 }
 
@@ -223,8 +221,7 @@ void codex_start_thread(struct buf *buf, struct str cwd)
 
 static void put_input(struct json_out *out, struct str text)
 {
-    json_key(out, "input");
-    json_open(out, '[');
+    json_open_member(out, "input", '[');
     rpc_put_text(out, text);
     json_close(out, ']');
 }

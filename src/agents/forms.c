@@ -19,11 +19,9 @@ bool forms_offer(struct buf *buf, const struct json *handshake, const char *capa
         return false;
     json_open(&out, '{');
     put_members(&out, handshake, "params");
-    json_key(&out, "params");
-    json_open(&out, '{');
+    json_open_member(&out, "params", '{');
     put_members(&out, params, capabilities);
-    json_key(&out, capabilities);
-    json_open(&out, '{');
+    json_open_member(&out, capabilities, '{');
     put_members(&out, given, "elicitation");
     json_member_raw(&out, "elicitation", value);
     json_close(&out, '}');
@@ -59,8 +57,7 @@ bool form_answer(struct buf *buf, struct str id, const struct json *params, cons
     json_open(&out, '{');
     json_member(&out, "jsonrpc", STR("2.0"));
     json_member_raw(&out, "id", id);
-    json_key(&out, "result");
-    json_open(&out, '{');
+    json_open_member(&out, "result", '{');
     json_member(&out, "action", accepts ? STR("accept") : call ? STR("decline") : STR("cancel"));
     if (accepts && answered)
         json_member_raw(&out, "content", content->raw);

@@ -109,8 +109,7 @@ void hook_put(struct buf *buf, const struct hook *hook)
 static void open_specific(struct json_out *out, const char *event)
 {
     json_open(out, '{');
-    json_key(out, "hookSpecificOutput");
-    json_open(out, '{');
+    json_open_member(out, "hookSpecificOutput", '{');
     json_member(out, "hookEventName", str_of(event));
 }
 
@@ -134,8 +133,7 @@ void hook_say_permission(struct buf *buf, const char *behavior, struct str words
 {
     struct json_out out = json_out(buf);
     open_specific(&out, "PermissionRequest");
-    json_key(&out, "decision");
-    json_open(&out, '{');
+    json_open_member(&out, "decision", '{');
     json_member(&out, "behavior", str_of(behavior));
     json_member(&out, "message", words);
     json_member_raw(&out, "updatedInput", input);
@@ -194,8 +192,7 @@ static void put_address(struct json_out *out, struct str url)
 {
     json_member(out, "type", STR("http"));
     json_member(out, "url", url);
-    json_key(out, "headers");
-    json_open(out, '{');
+    json_open_member(out, "headers", '{');
     json_member(out, "Authorization", STR("Bearer $NOD_TOKEN"));
     json_close(out, '}');
     json_key(out, "allowedEnvVars");
@@ -206,8 +203,7 @@ void agent_put_group(struct json_out *out, const struct agent_entry *entry, cons
 {
     json_open(out, '{');
     json_member(out, "matcher", STR("*"));
-    json_key(out, "hooks");
-    json_open(out, '[');
+    json_open_member(out, "hooks", '[');
     json_open(out, '{');
     if (!str_empty(entry->url)) {
         put_address(out, entry->url);

@@ -72,13 +72,11 @@ static struct rc question(struct arena *arena, const struct json *arguments, str
     if (str_empty(json_text(arguments, "question")))
         return err_set(err, ERR_INVALID, "\"question\" is missing");
     json_open(&out, '{');
-    json_key(&out, "questions");
-    json_open(&out, '[');
+    json_open_member(&out, "questions", '[');
     json_open(&out, '{');
     json_member(&out, "question", json_text(arguments, "question"));
     json_member(&out, "header", STR("Question"));
-    json_key(&out, "options");
-    json_open(&out, '[');
+    json_open_member(&out, "options", '[');
     for (const struct json *o = options ? options->first : NULL; o; o = o->next) {
         json_open(&out, '{');
         json_member(&out, "label", o->text);
@@ -117,8 +115,7 @@ struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, s
 static void put_text(struct buf *buf, const struct mcp_message *message, struct str text, bool is_error)
 {
     struct json_out out = rpc_open_result(buf, message->id);
-    json_key(&out, "content");
-    json_open(&out, '[');
+    json_open_member(&out, "content", '[');
     rpc_put_text(&out, text);
     json_close(&out, ']');
     json_member_bool(&out, "isError", is_error);
@@ -216,8 +213,7 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
     json_member(&out, "protocolVersion", str_of(version));
     json_key(&out, "capabilities");
     json_put_raw(&out, STR("{\"tools\":{}}"));
-    json_key(&out, "serverInfo");
-    json_open(&out, '{');
+    json_open_member(&out, "serverInfo", '{');
     json_member(&out, "name", STR("nod"));
     json_member(&out, "version", STR(NOD_VERSION));
     json_close(&out, '}');
@@ -227,8 +223,7 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
 static void put_tools(struct buf *buf, const struct mcp_message *message)
 {
     struct json_out out = rpc_open_result(buf, message->id);
-    json_key(&out, "tools");
-    json_open(&out, '[');
+    json_open_member(&out, "tools", '[');
     for (size_t i = 0; i < TOOL_COUNT; i++) {
         json_open(&out, '{');
         json_member(&out, "name", str_of(tools[i].name));

@@ -191,8 +191,7 @@ struct rc questions_answer(struct buf *buf, const struct questions *questions, c
         json_key_str(&out, member->key);
         json_put_raw(&out, member->raw);
     }
-    json_key(&out, place);
-    json_open(&out, '{');
+    json_open_member(&out, place, '{');
     for (size_t i = 0; i < questions->count; i++) {
         struct str answer = i < answer_count ? str_trim(answers[i]) : STR_NONE;
         if (!str_empty(answer))

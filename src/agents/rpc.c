@@ -53,8 +53,7 @@ struct json_out rpc_open_message(struct buf *buf, const char *id, const char *me
     struct json_out out = open_line(buf);
     json_member(&out, "id", str_of(id));
     json_member(&out, "method", str_of(method));
-    json_key(&out, "params");
-    json_open(&out, '{');
+    json_open_member(&out, "params", '{');
     return out;
 }
 
@@ -62,8 +61,7 @@ static struct json_out open_answer(struct buf *buf, struct str id, const char *m
 {
     struct json_out out = open_line(buf);
     json_member_raw(&out, "id", str_empty(id) ? STR("null") : id);
-    json_key(&out, member);
-    json_open(&out, '{');
+    json_open_member(&out, member, '{');
     return out;
 }
 

@@ -170,8 +170,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
         return;
     }
     json_open(&out, '{');
-    json_key(&out, "events");
-    json_open(&out, '[');
+    json_open_member(&out, "events", '[');
     uint64_t next = after;
     struct page page = {.out = &out, .after = after};
     struct request_teller teller = {.run = x->params[0], .put = put_told, .arg = &page};

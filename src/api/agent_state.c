@@ -205,8 +205,7 @@ static void tell_whole(struct state_stream *s)
         return;
     s->told = true;
     json_open(&out, '{');
-    json_key(&out, "requests");
-    json_open(&out, '{');
+    json_open_member(&out, "requests", '{');
     while (map_next(&s->open, &at, &id, &value))
         if (((struct state_call *)value)->call.requested_ms)
             put_open(&out, &((struct state_call *)value)->call);
@@ -234,8 +233,7 @@ static void tell_change(struct state_stream *s, const struct call *call)
     struct json_out out = json_out(&buf);
     bool answered = call->response_seq != 0;
     json_open(&out, '{');
-    json_key(&out, "requests");
-    json_open(&out, '{');
+    json_open_member(&out, "requests", '{');
     if (answered) {
         json_key_str(&out, call->id);
         json_put_null(&out);
@@ -244,8 +242,7 @@ static void tell_change(struct state_stream *s, const struct call *call)
     }
     json_close(&out, '}');
     if (answered) {
-        json_key(&out, "completedRequests");
-        json_open(&out, '{');
+        json_open_member(&out, "completedRequests", '{');
         put_answered(&out, call);
         json_close(&out, '}');
     }

@@ -25,8 +25,7 @@ static void write_new_keys(struct exchange *x, struct json_out *out)
         if (!str_empty(x->token->session) || key->revoked_seq || key->from_ms <= now_ms)
             continue;
         if (!any) {
-            json_key(out, "newKeys");
-            json_open(out, '[');
+            json_open_member(out, "newKeys", '[');
         }
         any = true;
         ring_write_key(out, key);
@@ -42,8 +41,7 @@ static void write_pending(struct exchange *x, struct listing *listing)
     struct json_out out = json_out(&buf);
     int64_t from_us = clock_steady_us();
     json_open(&out, '{');
-    json_key(&out, "pendingApprovals");
-    json_open(&out, '[');
+    json_open_member(&out, "pendingApprovals", '[');
     for (size_t i = 0; i < list->count; i++)
         gate_write_listed(x->gate, &out, &list->calls[i]);
     json_close(&out, ']');
@@ -197,8 +195,7 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_key(&out, "error");
-    json_open(&out, '{');
+    json_open_member(&out, "error", '{');
     json_member(&out, "code", str_of(err_wire(err->code)));
     json_member(&out, "message", str_of(err->text));
     json_close(&out, '}');

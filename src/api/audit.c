@@ -272,8 +272,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
                       "decided_at,answer_ms,mode,rules,key,cwd\r\n");
     if (audit->format == FORMAT_JSON) {
         json_open(&out, '{');
-        json_key(&out, "records");
-        json_open(&out, '[');
+        json_open_member(&out, "records", '[');
     }
     for (const struct record *r = audit->first; r; r = r->next) {
         if (!record_wanted(audit, r))

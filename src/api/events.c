@@ -83,8 +83,7 @@ static void page_read(struct read *read)
     }
     uint64_t next = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     json_open(&out, '{');
-    json_key(&out, "events");
-    json_open(&out, '[');
+    json_open_member(&out, "events", '[');
     for (size_t i = 0; i < read->event_count; i++)
         event_write(&out, &read->events[i]);
     json_close(&out, ']');

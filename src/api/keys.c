@@ -20,8 +20,7 @@ void api_keys_list(struct exchange *x)
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
     json_member(&out, "signed", str_of(signed_when_name(gate_signed(x->gate))));
-    json_key(&out, "keys");
-    json_open(&out, '[');
+    json_open_member(&out, "keys", '[');
     for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next)
         ring_write_key(&out, key);
     json_close(&out, ']');
@@ -210,8 +209,7 @@ static void codes_kept(struct op *op)
     struct json_out out = json_out(&buf);
     const struct str *codes = x->state;
     json_open(&out, '{');
-    json_key(&out, "codes");
-    json_open(&out, '[');
+    json_open_member(&out, "codes", '[');
     for (size_t i = 0; i < CODES; i++)
         json_put_str(&out, codes[i]);
     json_close(&out, ']');

@@ -87,8 +87,7 @@ struct str api_login_link(struct api *api, struct arena *arena, const char *name
 static void write_picture(struct exchange *x, struct json_out *out, struct str url)
 {
     struct qr qr = qr_make(x->arena, url);
-    json_key(out, "qr");
-    json_open(out, '[');
+    json_open_member(out, "qr", '[');
     for (size_t i = 0; i < qr.size; i++)
         json_put_str(out, qr.rows[i]);
     json_close(out, ']');

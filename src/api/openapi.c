@@ -20,10 +20,8 @@ extern const char nod_schemas[], nod_schemas_end[];
 /* A stream is text to OpenAPI; what its "data:" holds is named beside it. */
 static void put_stream(struct json_out *out, const char *schema)
 {
-    json_key(out, "text/event-stream");
-    json_open(out, '{');
-    json_key(out, "schema");
-    json_open(out, '{');
+    json_open_member(out, "text/event-stream", '{');
+    json_open_member(out, "schema", '{');
     json_member(out, "type", STR("string"));
     json_member(out, "x-data", str_of(schema));
     json_close(out, '}');
@@ -35,12 +33,9 @@ static void put_content(struct json_out *out, const char *schema, const char *st
 {
     char pointer[128];
     (void)snprintf(pointer, sizeof pointer, "#/components/schemas/%s", schema);
-    json_key(out, "content");
-    json_open(out, '{');
-    json_key(out, "application/json");
-    json_open(out, '{');
-    json_key(out, "schema");
-    json_open(out, '{');
+    json_open_member(out, "content", '{');
+    json_open_member(out, "application/json", '{');
+    json_open_member(out, "schema", '{');
     json_member(out, "$ref", str_of(pointer));
     json_close(out, '}');
     json_close(out, '}');
@@ -77,8 +72,7 @@ static void put_parameter(struct json_out *out, struct str name, const char *in)
     json_member(out, "name", name);
     json_member(out, "in", str_of(in));
     json_member_bool(out, "required", str_is(str_of(in), "path"));
-    json_key(out, "schema");
-    json_open(out, '{');
+    json_open_member(out, "schema", '{');
     json_member(out, "type", number ? STR("integer") : STR("string"));
     if (number)
         json_member_u64(out, "minimum", 0);
@@ -93,8 +87,7 @@ static void put_parameter(struct json_out *out, struct str name, const char *in)
 static void put_parameters(struct json_out *out, const struct route *route)
 {
     struct str path = str_of(route->path), query = str_of(route->query);
-    json_key(out, "parameters");
-    json_open(out, '[');
+    json_open_member(out, "parameters", '[');
     while (path.n) {
         struct str part = str_cut(path, '/', &path);
         if (part.n && part.p[0] == ':')
@@ -119,10 +112,8 @@ static void put_answers(struct json_out *out, const struct route *route)
 {
     char status[8];
     (void)snprintf(status, sizeof status, "%d", route->status);
-    json_key(out, "responses");
-    json_open(out, '{');
-    json_key(out, status);
-    json_open(out, '{');
+    json_open_member(out, "responses", '{');
+    json_open_member(out, status, '{');
     json_member(out, "description", str_of(route->summary));
     if (route->gives)
         put_content(out, route->gives, stream_of(route));
@@ -131,8 +122,7 @@ static void put_answers(struct json_out *out, const struct route *route)
         json_key(out, "202");
         json_put_raw(out, STR("{\"description\":\"It was taken; there is nothing to say\"}"));
     }
-    json_key(out, "default");
-    json_open(out, '{');
+    json_open_member(out, "default", '{');
     json_member(out, "description", STR("An error, with the status of its code"));
     put_content(out, "Error", NULL);
     json_close(out, '}');
@@ -146,16 +136,14 @@ static void put_right(struct json_out *out, struct right right)
         json_member_bool(out, "x-session-bound", right.bound == BOUND_HERE);
         return;
     }
-    json_key(out, "security");
-    json_open(out, '[');
+    json_open_member(out, "security", '[');
     json_close(out, ']');
 }
 
 /* The messages of a WebSocket, which OpenAPI cannot describe. */
 static void put_messages(struct json_out *out, const struct socket_kind *(*next)(size_t at))
 {
-    json_key(out, "x-messages");
-    json_open(out, '[');
+    json_open_member(out, "x-messages", '[');
     for (size_t i = 0; next(i); i++) {
         json_open(out, '{');
         json_member(out, "name", str_of(next(i)->name));
@@ -170,8 +158,7 @@ static void put_operation(struct json_out *out, const struct route *route)
     char method[8] = "";
     for (size_t i = 0; route->method[i] && i + 1 < sizeof method; i++)
         method[i] = (char)(route->method[i] + 32);
-    json_key(out, method);
-    json_open(out, '{');
+    json_open_member(out, method, '{');
     json_member(out, "operationId", str_of(route->name));
     json_member(out, "summary", str_of(route->summary));
     put_right(out, route->right);
@@ -181,8 +168,7 @@ static void put_operation(struct json_out *out, const struct route *route)
         put_messages(out, terminal_message);
     put_parameters(out, route);
     if (route->body != BODY_NONE && route->takes) {
-        json_key(out, "requestBody");
-        json_open(out, '{');
+        json_open_member(out, "requestBody", '{');
         json_member_bool(out, "required", route->body == BODY_OBJECT);
         put_content(out, route->takes, NULL);
         json_close(out, '}');
@@ -215,11 +201,9 @@ static void put_paths(struct json_out *out)
 
 static void put_error_codes(struct json_out *out)
 {
-    json_key(out, "ErrorCode");
-    json_open(out, '{');
+    json_open_member(out, "ErrorCode", '{');
     json_member(out, "type", STR("string"));
-    json_key(out, "enum");
-    json_open(out, '[');
+    json_open_member(out, "enum", '[');
     for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++)
         json_put_str(out, str_of(err_wire((enum err_code)code)));
     json_close(out, ']');
@@ -230,8 +214,7 @@ static void put_error_codes(struct json_out *out)
 static void put_schemas(struct json_out *out)
 {
     struct str written = str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)});
-    json_key(out, "schemas");
-    json_open(out, '{');
+    json_open_member(out, "schemas", '{');
     json_put_raw(out, str_sub(written, 1, written.n - 1));
     put_error_codes(out);
     shape_print_schemas(out);
@@ -244,20 +227,17 @@ void api_openapi_show(struct exchange *x)
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
     json_member(&out, "openapi", STR("3.1.0"));
-    json_key(&out, "info");
-    json_open(&out, '{');
+    json_open_member(&out, "info", '{');
     json_member(&out, "title", STR("Nod"));
     json_member(&out, "version", STR(NOD_VERSION));
     json_member(&out, "description", STR("A gate between AI agents and the world."));
     json_close(&out, '}');
     json_key(&out, "security");
     json_put_raw(&out, STR("[{\"token\":[]}]"));
-    json_key(&out, "paths");
-    json_open(&out, '{');
+    json_open_member(&out, "paths", '{');
     put_paths(&out);
     json_close(&out, '}');
-    json_key(&out, "components");
-    json_open(&out, '{');
+    json_open_member(&out, "components", '{');
     json_key(&out, "securitySchemes");
     json_put_raw(&out, STR("{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
     put_schemas(&out);

@@ -197,8 +197,7 @@ static void sessions_read(struct read *read)
         return;
     }
     json_open(&out, '{');
-    json_key(&out, "sessions");
-    json_open(&out, '[');
+    json_open_member(&out, "sessions", '[');
     write_sessions(x, &out, read);
     json_close(&out, ']');
     if (read->covered)
@@ -307,8 +306,7 @@ static void write_threads(struct exchange *x, const struct session *session)
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_key(&out, "threads");
-    json_open(&out, '[');
+    json_open_member(&out, "threads", '[');
     for (const struct session_thread *t = session->threads; t; t = t->next)
         session_thread_write(&out, t);
     json_close(&out, ']');

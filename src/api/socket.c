@@ -55,8 +55,7 @@ static void send_error(struct socket_channel *channel, struct str id, const char
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member_raw(&out, "id", id);
-    json_key(&out, "error");
-    json_open(&out, '{');
+    json_open_member(&out, "error", '{');
     json_member(&out, "code", str_of(code));
     json_member(&out, "message", str_of(words));
     json_close(&out, '}');

@@ -84,8 +84,7 @@ void terminal_error(struct terminal *terminal, struct str id, struct str words)
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member(&out, "subtype", STR("error"));
-    json_key(&out, "content");
-    json_open(&out, '{');
+    json_open_member(&out, "content", '{');
     json_member(&out, "message", words);
     json_close(&out, '}');
     json_member_raw(&out, "id", id);
@@ -100,8 +99,7 @@ void terminal_refuse(struct terminal *terminal, struct str id, const struct err 
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member(&out, "subtype", STR("error"));
-    json_key(&out, "content");
-    json_open(&out, '{');
+    json_open_member(&out, "content", '{');
     json_member(&out, "code", str_of(err_wire(err->code)));
     json_member(&out, "message", str_of(err->text));
     json_close(&out, '}');

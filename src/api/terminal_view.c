@@ -110,8 +110,7 @@ static void open_content(struct view *view, struct json_out *out, const char *ty
 {
     open_message(view, out, type);
     json_member(out, "subtype", str_of(subtype));
-    json_key(out, "content");
-    json_open(out, '{');
+    json_open_member(out, "content", '{');
 }
 
 static void send_content(struct view *view, struct json_out *out, const struct buf *buf)
@@ -175,8 +174,7 @@ static void put_member(struct json_out *out, const struct json *object, const ch
 static void write_preview_data(struct json_out *out, const struct json *preview)
 {
     static const char *const beside[] = {"type", "unified", "marks", "original_content", "new_content"};
-    json_key(out, "preview_data");
-    json_open(out, '{');
+    json_open_member(out, "preview_data", '{');
     for (const struct json *member = preview ? preview->first : NULL; member; member = member->next) {
         bool skip = false;
         for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
@@ -192,8 +190,7 @@ static void write_preview_data(struct json_out *out, const struct json *preview)
 static void write_diff_lines(struct json_out *out, const struct json *preview)
 {
     const struct json *lines = json_get(preview, "unified");
-    json_key(out, "diff_lines");
-    json_open(out, '[');
+    json_open_member(out, "diff_lines", '[');
     for (const struct json *line = lines ? lines->first : NULL; line; line = line->next)
         if (!str_starts(line->text, STR("\\ ")))
             json_put_raw(out, line->raw);

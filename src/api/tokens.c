@@ -141,8 +141,7 @@ void api_tokens_list(struct exchange *x)
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_key(&out, "tokens");
-    json_open(&out, '[');
+    json_open_member(&out, "tokens", '[');
     for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
         token_write(&out, token);
     json_close(&out, ']');

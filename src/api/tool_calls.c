@@ -206,8 +206,7 @@ static void write_detail(struct json_out *out, const struct call *call)
 {
     json_open(out, '{');
     call_write_members(out, call);
-    json_key(out, "toolCall");
-    json_open(out, '{');
+    json_open_member(out, "toolCall", '{');
     json_member(out, "id", call->id);
     json_member(out, "name", call->name);
     json_member_raw(out, "input", call->input);
@@ -221,8 +220,7 @@ static void write_detail(struct json_out *out, const struct call *call)
         json_member_time(out, "decidedAt", call->decided_ms);
     json_member(out, "digest", call->digest);
     if (call->result_seq) {
-        json_key(out, "result");
-        json_open(out, '{');
+        json_open_member(out, "result", '{');
         json_member_raw(out, "content", call->result);
         json_member_bool(out, "isError", call->result_is_error);
         json_close(out, '}');

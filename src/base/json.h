@@ -81,7 +81,7 @@ void json_put_raw(struct json_out *out, struct str json);
 /* RFC 3339 with milliseconds, UTC. */
 void json_put_time(struct json_out *out, int64_t at_ms);
 
-/* Key and value in one. The first two leave out an empty string or null. */
+/* Key and value in one; the first two leave out an empty string or null. The last one begins an object or an array. */
 void json_member(struct json_out *out, const char *key, struct str value);
 void json_member_raw(struct json_out *out, const char *key, struct str json);
 void json_member_u64(struct json_out *out, const char *key, uint64_t value);
@@ -89,5 +89,6 @@ void json_member_i64(struct json_out *out, const char *key, int64_t value);
 void json_member_bool(struct json_out *out, const char *key, bool value);
 void json_member_null(struct json_out *out, const char *key);
 void json_member_time(struct json_out *out, const char *key, int64_t at_ms);
+void json_open_member(struct json_out *out, const char *key, char bracket);
 
 #endif

@@ -234,6 +234,12 @@ void json_member_time(struct json_out *out, const char *key, int64_t at_ms)
     json_put_time(out, at_ms);
 }
 
+void json_open_member(struct json_out *out, const char *key, char bracket)
+{
+    json_key(out, key);
+    json_open(out, bracket);
+}
+
 void json_end_line(struct json_out *out)
 {
     for (size_t i = 0; i < out->buf->n; i++)

@@ -69,8 +69,7 @@ static struct str net_body(struct arena *arena, const struct agent_box *box, con
     json_open(&out, '{');
     json_member(&out, "id", net_id(arena, target));
     json_member(&out, "name", STR("Net"));
-    json_key(&out, "input");
-    json_open(&out, '{');
+    json_open_member(&out, "input", '{');
     json_member(&out, "host", str_of(target->host));
     json_member_u64(&out, "port", target->port);
     json_member(&out, "for", str_of(box->wish.agent->name));

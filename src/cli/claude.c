@@ -65,8 +65,7 @@ static struct json_out open_note(struct buf *buf, const char *type)
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member(&out, "type", str_of(type));
-    json_key(&out, "data");
-    json_open(&out, '{');
+    json_open_member(&out, "data", '{');
     json_member(&out, "source", STR("claude"));
     return out;
 }

@@ -22,8 +22,7 @@ static void print_json(struct buf *buf, const struct settings *settings)
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_key(&out, "settings");
-    json_open(&out, '[');
+    json_open_member(&out, "settings", '[');
     for (int i = 0; i < SETTING_COUNT; i++) {
         json_open(&out, '{');
         json_member(&out, "name", str_of(settings_table[i].name));

@@ -452,8 +452,7 @@ static void print_json(struct buf *buf, const struct finding *findings, bool wel
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member_bool(&out, "ok", well);
-    json_key(&out, "checks");
-    json_open(&out, '[');
+    json_open_member(&out, "checks", '[');
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         json_open(&out, '{');
         json_member(&out, "check", str_of(checks[i].name));

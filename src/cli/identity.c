@@ -197,8 +197,7 @@ static struct rc make(struct cli *cli, const struct identity_want *want, const c
     json_member(&out, "name", want->name);
     json_member(&out, "sessionId", want->session);
     if (!str_empty(want->folder)) {
-        json_key(&out, "folders");
-        json_open(&out, '[');
+        json_open_member(&out, "folders", '[');
         json_put_str(&out, want->folder);
         json_close(&out, ']');
     }

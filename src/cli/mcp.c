@@ -321,8 +321,7 @@ static struct rc install(struct cli *cli, const char *cwd, struct err *err)
     TRY(identity_have(cli, &want, &path, err));
     json_open(&out, '{');
     json_member(&out, "command", str_of(self));
-    json_key(&out, "args");
-    json_open(&out, '[');
+    json_open_member(&out, "args", '[');
     json_put_str(&out, STR("mcp"));
     json_put_str(&out, STR("--identity"));
     json_put_str(&out, str_of(path));

@@ -162,8 +162,7 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
     json_member(&out, "command", str_of(work->self));
     json_key(&out, "args");
     mcp_front_args(&out, arena, front);
-    json_key(&out, "env");
-    json_open(&out, '{');
+    json_open_member(&out, "env", '{');
     for (const struct json *one = env && env->type == JSON_OBJECT ? env->first : NULL; one; one = one->next) {
         json_key_str(&out, one->key);
         json_put_raw(&out, one->raw);

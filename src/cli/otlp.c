@@ -45,8 +45,7 @@ static void put_attribute(struct json_out *out, const char *key, struct str valu
         return;
     json_open(out, '{');
     json_member(out, "key", str_of(key));
-    json_key(out, "value");
-    json_open(out, '{');
+    json_open_member(out, "value", '{');
     json_member(out, "stringValue", value);
     json_close(out, '}');
     json_close(out, '}');
@@ -57,8 +56,7 @@ static void put_number(struct json_out *out, struct arena *arena, const char *ke
 {
     json_open(out, '{');
     json_member(out, "key", str_of(key));
-    json_key(out, "value");
-    json_open(out, '{');
+    json_open_member(out, "value", '{');
     json_member(out, "intValue", arena_printf(arena, "%lld", (long long)value));
     json_close(out, '}');
     json_close(out, '}');
@@ -83,23 +81,18 @@ static struct json_out open_request(struct buf *buf, const char *resources, cons
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_key(&out, resources);
-    json_open(&out, '[');
+    json_open_member(&out, resources, '[');
     json_open(&out, '{');
-    json_key(&out, "resource");
-    json_open(&out, '{');
-    json_key(&out, "attributes");
-    json_open(&out, '[');
+    json_open_member(&out, "resource", '{');
+    json_open_member(&out, "attributes", '[');
     put_attribute(&out, "service.name", STR("nod"));
     put_attribute(&out, "service.version", STR(NOD_VERSION));
     json_close(&out, ']');
     json_close(&out, '}');
-    json_key(&out, scopes);
-    json_open(&out, '[');
+    json_open_member(&out, scopes, '[');
     json_open(&out, '{');
     json_member_raw(&out, "scope", STR("{\"name\":\"nod\",\"version\":\"" NOD_VERSION "\"}"));
-    json_key(&out, items);
-    json_open(&out, '[');
+    json_open_member(&out, items, '[');
     return out;
 }
 
@@ -126,8 +119,7 @@ static void put_call_attributes(struct json_out *out, struct arena *arena, const
 {
     const struct json *tool = json_get(call, "toolCall"), *answer = json_get(call, "answer");
     const struct json *result = json_get(call, "result"), *input = json_get(tool, "input");
-    json_key(out, "attributes");
-    json_open(out, '[');
+    json_open_member(out, "attributes", '[');
     put_attribute(out, "gen_ai.operation.name", STR("execute_tool"));
     put_attribute(out, "gen_ai.tool.name", json_text(tool, "name"));
     put_attribute(out, "gen_ai.tool.call.id", json_text(call, "toolCallId"));
@@ -152,8 +144,7 @@ static void put_status(struct json_out *out, const struct json *call, bool of_ap
     bool allowed = str_starts(json_text(answer, "decision"), STR("allow"));
     if (allowed && (of_approval || !json_bool(json_get(call, "result"), "isError", false)))
         return;
-    json_key(out, "status");
-    json_open(out, '{');
+    json_open_member(out, "status", '{');
     json_member_raw(out, "code", STR("2"));
     json_member(out, "message", allowed ? STR("the tool failed") : STR("not allowed"));
     json_close(out, '}');
@@ -227,12 +218,10 @@ static struct rc send_record(struct otlp *otlp, struct arena *arena, const struc
     json_member_raw(&out, "severityNumber", STR("9"));
     json_member(&out, "severityText", STR("INFO"));
     json_member(&out, "eventName", json_text(event, "type"));
-    json_key(&out, "body");
-    json_open(&out, '{');
+    json_open_member(&out, "body", '{');
     json_member(&out, "stringValue", json_text(event, "type"));
     json_close(&out, '}');
-    json_key(&out, "attributes");
-    json_open(&out, '[');
+    json_open_member(&out, "attributes", '[');
     if (json_i64(json_get(event, "seq"), &seq))
         put_number(&out, arena, "nod.seq", seq);
     put_attribute(&out, "nod.actor", json_text(event, "actor"));

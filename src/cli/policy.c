@@ -107,8 +107,7 @@ static void put_examples(struct json_out *out, const struct cli *cli, const char
     const char *example = option_each(cli, option, &at);
     if (!example)
         return;
-    json_key(out, key);
-    json_open(out, '[');
+    json_open_member(out, key, '[');
     for (; example; example = option_each(cli, option, &at))
         json_put_str(out, str_of(example));
     json_close(out, ']');

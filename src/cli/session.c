@@ -12,8 +12,7 @@ static struct rc put_policies(const struct cli *cli, struct json_out *out, struc
     const char *value = option_each(cli, "policy", &at);
     if (!value)
         return RC_OK;
-    json_key(out, "toolPolicies");
-    json_open(out, '{');
+    json_open_member(out, "toolPolicies", '{');
     for (; value; value = option_each(cli, "policy", &at)) {
         struct str effect;
         struct str tool = str_cut(str_of(value), '=', &effect);

@@ -193,8 +193,7 @@ static void print_json(struct setup *setup)
     json_member(&out, "unit", setup->record.unit);
     if (setup->record.pid)
         json_member_i64(&out, "pid", setup->record.pid);
-    json_key(&out, "agents");
-    json_open(&out, '[');
+    json_open_member(&out, "agents", '[');
     for (size_t i = 0; i < AGENT_COUNT; i++) {
         if (!setup->agents[i].here)
             continue;

@@ -105,19 +105,16 @@ struct rc setup_record_save(struct cli *cli, const struct setup_record *record, 
     json_open(&out, '{');
     json_member(&out, "unit", record->unit);
     json_member_i64(&out, "pid", record->pid);
-    json_key(&out, "agents");
-    json_open(&out, '[');
+    json_open_member(&out, "agents", '[');
     for (size_t i = 0; i < AGENT_COUNT; i++)
         if (record->agents[i])
             json_put_str(&out, str_of(agent_at(i)->name));
     json_close(&out, ']');
-    json_key(&out, "files");
-    json_open(&out, '[');
+    json_open_member(&out, "files", '[');
     for (size_t i = 0; i < record->file_count; i++)
         put_file(&out, &record->files[i]);
     json_close(&out, ']');
-    json_key(&out, "rules");
-    json_open(&out, '[');
+    json_open_member(&out, "rules", '[');
     for (size_t i = 0; i < record->rule_count; i++)
         json_put_str(&out, record->rules[i]);
     json_close(&out, ']');

@@ -10,13 +10,11 @@ static struct rc put_lists(struct cli *cli, struct json_out *out, struct err *er
 {
     const char *value;
     size_t at = 0;
-    json_key(out, "scopes");
-    json_open(out, '[');
+    json_open_member(out, "scopes", '[');
     while ((value = option_each(cli, "scope", &at)))
         json_put_str(out, str_of(value));
     json_close(out, ']');
-    json_key(out, "folders");
-    json_open(out, '[');
+    json_open_member(out, "folders", '[');
     for (at = 0; (value = option_each(cli, "folder", &at));) {
         TRY(local_folder(cli, value, &value, err));
         json_put_str(out, str_of(value));

@@ -53,8 +53,7 @@ struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *ses
     int64_t after = 0;
     bool more = true;
     json_open(&out, '{');
-    json_key(&out, "pendingApprovals");
-    json_open(&out, '[');
+    json_open_member(&out, "pendingApprovals", '[');
     while (more) {
         ARENA_SCOPE(page);
         struct reply reply;

@@ -60,8 +60,7 @@ static void put_data(struct json_out *out, const struct event *event)
         json_member_raw(out, "data", event->data);
         return;
     }
-    json_key(out, "data");
-    json_open(out, '{');
+    json_open_member(out, "data", '{');
     for (const struct json *member = data->first; member; member = member->next) {
         if (event_hides(event->kind, member->key))
             continue;

@@ -229,8 +229,7 @@ void session_write(struct json_out *out, const struct session *session)
     if (session->cwd_proposed)
         json_member_bool(out, "cwdProposed", true);
     json_member(out, "permissionMode", session->mode);
-    json_key(out, "toolPolicies");
-    json_open(out, '{');
+    json_open_member(out, "toolPolicies", '{');
     for (size_t i = 0; i < session->tool_count; i++) {
         json_key_str(out, session->tools[i].tool);
         json_put_str(out, session->tools[i].effect);
@@ -239,8 +238,7 @@ void session_write(struct json_out *out, const struct session *session)
     json_member_i64(out, "approvalTimeoutSeconds", session->timeout_seconds);
     json_member_time(out, "createdAt", session->created_ms);
     json_member(out, "owner", session->owner);
-    json_key(out, "threads");
-    json_open(out, '[');
+    json_open_member(out, "threads", '[');
     for (const struct session_thread *t = session->threads; t; t = t->next)
         session_thread_write(out, t);
     json_close(out, ']');

@@ -38,8 +38,7 @@ static void put_type(struct json_out *out, const struct shape_field *field)
         json_put_raw(out, STR("{\"type\":\"string\"}"));
     }
     if (field->type == SHAPE_WORD) {
-        json_key(out, "enum");
-        json_open(out, '[');
+        json_open_member(out, "enum", '[');
         for (int i = 0; i < field->choice->count; i++)
             if (is_choice(field, i))
                 json_put_str(out, str_of(field->choice->names[i]));
@@ -50,19 +49,16 @@ static void put_type(struct json_out *out, const struct shape_field *field)
 
 static void put_properties(struct json_out *out, const struct shape *shape)
 {
-    json_key(out, "properties");
-    json_open(out, '{');
+    json_open_member(out, "properties", '{');
     if (shape->change) {
-        json_key(out, "change");
-        json_open(out, '{');
+        json_open_member(out, "change", '{');
         json_member(out, "const", str_of(shape->change));
         json_close(out, '}');
     }
     for (size_t i = 0; i < shape->count; i++) {
         if (event_hides(shape->kind, str_of(shape->fields[i].wire)))
             continue;
-        json_key(out, shape->fields[i].wire);
-        json_open(out, '{');
+        json_open_member(out, shape->fields[i].wire, '{');
         put_type(out, &shape->fields[i]);
         json_close(out, '}');
     }
@@ -98,10 +94,8 @@ static void put_reference(struct json_out *out, struct str name)
 static void put_data(struct json_out *out, enum event_kind kind)
 {
     const struct shape *shape;
-    json_key(out, "data");
-    json_open(out, '{');
-    json_key(out, "anyOf");
-    json_open(out, '[');
+    json_open_member(out, "data", '{');
+    json_open_member(out, "anyOf", '[');
     for (size_t at = 0; (shape = shape_at(at)); at++) {
         BUF_SCOPE(name, 128);
         put_name(&name, shape);
@@ -122,16 +116,13 @@ static void put_event(struct json_out *out, enum event_kind kind)
     json_open(out, '{');
     json_member(out, "type", STR("object"));
     json_member_raw(out, "required", STR("[\"seq\",\"sessionId\",\"threadId\",\"type\",\"at\",\"actor\",\"data\"]"));
-    json_key(out, "properties");
-    json_open(out, '{');
+    json_open_member(out, "properties", '{');
     json_member_raw(out, "seq", STR("{\"type\":\"integer\"}"));
     json_member_raw(out, "sessionId", STR("{\"type\":[\"string\",\"null\"]}"));
     json_member_raw(out, "threadId", STR("{\"type\":[\"string\",\"null\"]}"));
-    json_key(out, "type");
-    json_open(out, '{');
+    json_open_member(out, "type", '{');
     json_member(out, "type", STR("string"));
-    json_key(out, "enum");
-    json_open(out, '[');
+    json_open_member(out, "enum", '[');
     json_put_str(out, str_of(event_kind_name(kind)));
     json_close(out, ']');
     json_close(out, '}');
@@ -150,10 +141,8 @@ static void put_events(struct json_out *out)
     json_open(&map, '{');
     for (int kind = 1; kind < EVENT_KIND_END; kind++)
         put_event(out, (enum event_kind)kind);
-    json_key(out, "Event");
-    json_open(out, '{');
-    json_key(out, "oneOf");
-    json_open(out, '[');
+    json_open_member(out, "Event", '{');
+    json_open_member(out, "oneOf", '[');
     for (int kind = 1; kind < EVENT_KIND_END; kind++) {
         BUF_SCOPE(name, 128);
         put_event_name(&name, (enum event_kind)kind);
@@ -162,8 +151,7 @@ static void put_events(struct json_out *out)
     }
     json_close(out, ']');
     json_close(&map, '}');
-    json_key(out, "discriminator");
-    json_open(out, '{');
+    json_open_member(out, "discriminator", '{');
     json_member(out, "propertyName", STR("type"));
     json_member_raw(out, "mapping", buf_str(&mapping));
     json_close(out, '}');
@@ -181,8 +169,7 @@ void shape_print_schemas(struct json_out *out)
         json_open(out, '{');
         json_member(out, "type", STR("object"));
         json_member(out, "description", str_of(shape->words));
-        json_key(out, "required");
-        json_open(out, '[');
+        json_open_member(out, "required", '[');
         if (shape->change)
             json_put_str(out, STR("change"));
         for (size_t i = 0; i < shape->count; i++)

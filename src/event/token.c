@@ -182,8 +182,7 @@ void token_write(struct json_out *out, const struct token *token)
         json_key(out, "olderScopes");
         scopes_write(out, token->older);
     }
-    json_key(out, "folders");
-    json_open(out, '[');
+    json_open_member(out, "folders", '[');
     for (size_t i = 0; i < token->folder_count; i++)
         json_put_str(out, token->folders[i]);
     json_close(out, ']');

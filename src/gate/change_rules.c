@@ -145,8 +145,7 @@ static void write_file(struct json_out *out, const struct gate *gate, const stru
     json_member_bool(out, "there", file->there);
     json_member(out, "hash", str_of(file->hash));
     json_member(out, "problem", str_of(file->problem));
-    json_key(out, "rules");
-    json_open(out, '[');
+    json_open_member(out, "rules", '[');
     for (size_t i = 0; i < file->count; i++)
         write_source(out, gate, &file->rules[i]);
     json_close(out, ']');
@@ -156,8 +155,7 @@ static void write_problems(struct json_out *out, const struct rule_set *set)
 {
     const struct rule_problem *problems;
     size_t count = rule_set_problems(set, &problems);
-    json_key(out, "problems");
-    json_open(out, '[');
+    json_open_member(out, "problems", '[');
     for (size_t i = 0; i < count; i++)
         json_put_str(out, problems[i].words);
     json_close(out, ']');
@@ -166,8 +164,7 @@ static void write_problems(struct json_out *out, const struct rule_set *set)
 static void write_session_rules(struct json_out *out, const struct gate *gate, const struct session *session)
 {
     ARENA_SCOPE(scratch);
-    json_key(out, "session");
-    json_open(out, '[');
+    json_open_member(out, "session", '[');
     for (const struct session_rule *r = session->rules; r; r = r->next) {
         const struct json *json = NULL;
         struct rule_source source;
@@ -192,8 +189,7 @@ static void write_lint(struct json_out *out, struct gate *gate, const struct ses
     size_t count;
     const struct rule_source *sources = rules_all(gate, &scratch, session, rules, &count);
     struct linted linted = policy_lint(&scratch, sources, count, clock_wall_ms());
-    json_key(out, "lint");
-    json_open(out, '[');
+    json_open_member(out, "lint", '[');
     for (size_t i = 0; i < linted.count; i++) {
         const struct lint *lint = &linted.items[i];
         const struct rule_source *source = &sources[lint->index];
@@ -221,8 +217,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
     json_key(out, "managed");
     write_file(out, gate, &gate->rules.managed);
     json_close(out, '}');
-    json_key(out, "user");
-    json_open(out, '[');
+    json_open_member(out, "user", '[');
     for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
         struct rule_source source = r->source;
         source.uses_left = r->uses > r->used ? r->uses - r->used : 0;
@@ -269,8 +264,7 @@ void gate_try(struct gate *gate, struct json_out *out, const struct rule_source 
     json_open(out, '{');
     json_member(out, "rule", source->text);
     json_member_u64(out, "calls", read->event_count);
-    json_key(out, "examples");
-    json_open(out, '[');
+    json_open_member(out, "examples", '[');
     for (size_t i = read->event_count; i-- > 0;) {
         ARENA_SCOPE(scratch);
         struct call call;

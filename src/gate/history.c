@@ -159,14 +159,12 @@ void gate_write_history(struct json_out *out, struct history *history)
     json_member(out, "why", call.why);
     json_member(out, "archive", history->archive);
     if (call.decision != DECISION_NONE) {
-        json_key(out, "answer");
-        json_open(out, '{');
+        json_open_member(out, "answer", '{');
         put_answer(out, arena, &call, response);
         json_close(out, '}');
     }
     if (result) {
-        json_key(out, "result");
-        json_open(out, '{');
+        json_open_member(out, "result", '{');
         put_result(out, &call, result);
         json_close(out, '}');
     }

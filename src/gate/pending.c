@@ -52,8 +52,7 @@ static void put_call(struct json_out *out, const struct open_approval *open, str
     json_member(out, "toolCallId", open->request.call);
     json_member(out, "sessionId", open->request.session);
     json_member(out, "threadId", open->request.thread);
-    json_key(out, "toolCall");
-    json_open(out, '{');
+    json_open_member(out, "toolCall", '{');
     json_member(out, "id", open->request.call);
     json_member(out, "name", name);
     put_or_size(out, "input", "inputBytes", input, cut);
@@ -133,11 +132,9 @@ static void put_people(struct json_out *out, const struct open *open, bool whole
     if (!open || open->people < 2)
         return;
     const struct partials *partials = open->partials;
-    json_key(out, "people");
-    json_open(out, '{');
+    json_open_member(out, "people", '{');
     json_member_u64(out, "need", open->people);
-    json_key(out, "have");
-    json_open(out, '[');
+    json_open_member(out, "have", '[');
     for (const struct partial *p = partials ? partials->first : NULL; p; p = p->next) {
         json_open(out, '{');
         json_member(out, "person", p->person);

@@ -96,8 +96,7 @@ static void write_examples(struct json_out *out, const char *key, const struct s
 {
     if (count == 0)
         return;
-    json_key(out, key);
-    json_open(out, '[');
+    json_open_member(out, key, '[');
     for (size_t i = 0; i < count; i++)
         json_put_str(out, list[i]);
     json_close(out, ']');

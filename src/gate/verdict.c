@@ -234,8 +234,7 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
 
 static void write_risk(struct json_out *out, unsigned risk)
 {
-    json_key(out, "risk");
-    json_open(out, '[');
+    json_open_member(out, "risk", '[');
     for (unsigned i = 0; risk_name(i)[0]; i++)
         if (risk >> i & 1)
             json_put_str(out, str_of(risk_name(i)));
@@ -255,8 +254,7 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     json_close(out, ']');
     if (verdict->part_count == 0)
         return;
-    json_key(out, "parts");
-    json_open(out, '[');
+    json_open_member(out, "parts", '[');
     for (size_t i = 0; i < verdict->part_count; i++) {
         const struct verdict_part *part = &verdict->parts[i];
         json_open(out, '{');
@@ -279,13 +277,11 @@ void verdict_write_suggestions(struct json_out *out, struct arena *arena, const 
 {
     struct suggestion suggestions[SUGGESTIONS_MAX];
     size_t count = policy_suggest(arena, question, suggestions);
-    json_key(out, "suggestions");
-    json_open(out, '[');
+    json_open_member(out, "suggestions", '[');
     for (size_t i = 0; i < count; i++) {
         json_open(out, '{');
         json_member(out, "label", suggestions[i].label);
-        json_key(out, "rules");
-        json_open(out, '[');
+        json_open_member(out, "rules", '[');
         for (size_t k = 0; k < suggestions[i].rule_count; k++)
             json_put_str(out, suggestions[i].rules[k]);
         json_close(out, ']');
@@ -315,8 +311,7 @@ void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, 
     json_member(out, "rule", verdict.rule);
     json_member(out, "source", verdict.source);
     json_member(out, "why", verdict.why);
-    json_key(out, "rules");
-    json_open(out, '[');
+    json_open_member(out, "rules", '[');
     for (size_t i = 0; i < verdict.rule_count; i++)
         write_rule(out, &verdict.rules[i]);
     json_close(out, ']');

@@ -206,8 +206,7 @@ void http_answer_error_as(struct http_request *request, int status, struct str h
     BUF_SCOPE(body, 4096);
     struct json_out out = json_out(&body);
     json_open(&out, '{');
-    json_key(&out, "error");
-    json_open(&out, '{');
+    json_open_member(&out, "error", '{');
     json_member(&out, "code", str_of(err_wire(err->code)));
     json_member(&out, "message", str_of(err->text));
     json_close(&out, '}');

@@ -63,8 +63,7 @@ static void write_device(struct json_out *out, const struct device *device)
     json_member(out, "token", device->token);
     json_member(out, "label", device->label);
     json_member(out, "endpoint", device->endpoint);
-    json_key(out, "keys");
-    json_open(out, '{');
+    json_open_member(out, "keys", '{');
     base64_url_encode(device->point, SEAL_POINT_BYTES, text);
     json_member(out, "p256dh", str_of(text));
     base64_url_encode(device->auth, SEAL_AUTH_BYTES, text);
@@ -78,8 +77,7 @@ static struct rc save(const struct devices *devices, struct err *err)
     BUF_SCOPE(buf, FILE_BYTES_MAX);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_key(&out, "devices");
-    json_open(&out, '[');
+    json_open_member(&out, "devices", '[');
     for (size_t i = 0; i < devices->count; i++)
         write_device(&out, &devices->items[i]);
     json_close(&out, ']');

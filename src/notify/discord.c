@@ -26,11 +26,9 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
     json_open(&out, '{');
     json_member(&out, "content", text);
     if (message->count == 1) {
-        json_key(&out, "embeds");
-        json_open(&out, '[');
+        json_open_member(&out, "embeds", '[');
         json_open(&out, '{');
-        json_key(&out, "footer");
-        json_open(&out, '{');
+        json_open_member(&out, "footer", '{');
         json_member(&out, "text", words_ids_line(sending->arena, message));
         json_close(&out, '}');
         json_close(&out, '}');

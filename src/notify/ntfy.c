@@ -45,15 +45,13 @@ static struct rc send(struct sending *sending, struct err *err)
     json_member_i64(&out, "priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH);
     json_member(&out, "sequence_id", message->call);
     if (message->count == 1) {
-        json_key(&out, "tags");
-        json_open(&out, '[');
+        json_open_member(&out, "tags", '[');
         json_put_str(&out, words_ids_line(sending->arena, message));
         json_close(&out, ']');
     }
     json_member(&out, "click", channel->is_protected && message->look.n ? message->look : message->url);
     if (channel->is_protected && message->base.n && (message->deny.n || message->allow.n)) {
-        json_key(&out, "actions");
-        json_open(&out, '[');
+        json_open_member(&out, "actions", '[');
         write_button(&out, sending, "Allow once", message->allow);
         write_button(&out, sending, "Deny", message->deny);
         json_close(&out, ']');

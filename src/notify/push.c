@@ -18,18 +18,15 @@ static void write_payload(struct json_out *out, const struct message *message)
 {
     json_open(out, '{');
     json_member_i64(out, "web_push", 8030);
-    json_key(out, "notification");
-    json_open(out, '{');
+    json_open_member(out, "notification", '{');
     json_member(out, "title", message->title);
     json_member(out, "body", message->body);
     json_member(out, "navigate", message->url.n ? message->url : STR("/"));
     json_member(out, "tag", message->purpose == PURPOSE_ALERT ? message->call : STR("nod"));
     json_member_bool(out, "silent", message->purpose == PURPOSE_WITHDRAW);
-    json_key(out, "data");
-    json_open(out, '{');
+    json_open_member(out, "data", '{');
     words_payload(out, message);
-    json_key(out, "answers");
-    json_open(out, '{');
+    json_open_member(out, "answers", '{');
     json_member(out, "deny", message->deny);
     json_member(out, "allow", message->allow);
     json_close(out, '}');

@@ -84,8 +84,7 @@ static void write_button(struct json_out *out, const char *words, const char *st
         return;
     json_open(out, '{');
     json_member(out, "type", STR("button"));
-    json_key(out, "text");
-    json_open(out, '{');
+    json_open_member(out, "text", '{');
     json_member(out, "type", STR("plain_text"));
     json_member(out, "text", str_of(words));
     json_close(out, '}');
@@ -98,12 +97,10 @@ static void write_button(struct json_out *out, const char *words, const char *st
 /* Writes the message's blocks, without buttons once the call is answered: an update without blocks would leave them. */
 static void write_blocks(struct json_out *out, const struct message *message, struct str text)
 {
-    json_key(out, "blocks");
-    json_open(out, '[');
+    json_open_member(out, "blocks", '[');
     json_open(out, '{');
     json_member(out, "type", STR("section"));
-    json_key(out, "text");
-    json_open(out, '{');
+    json_open_member(out, "text", '{');
     json_member(out, "type", STR("mrkdwn"));
     json_member(out, "text", text);
     json_close(out, '}');
@@ -111,8 +108,7 @@ static void write_blocks(struct json_out *out, const struct message *message, st
     if (message->deny.n) {
         json_open(out, '{');
         json_member(out, "type", STR("actions"));
-        json_key(out, "elements");
-        json_open(out, '[');
+        json_open_member(out, "elements", '[');
         write_button(out, "Deny", "danger", message->deny);
         write_button(out, "Allow once", "primary", message->allow);
         json_close(out, ']');
@@ -123,11 +119,9 @@ static void write_blocks(struct json_out *out, const struct message *message, st
 
 static void write_metadata(struct json_out *out, const struct message *message)
 {
-    json_key(out, "metadata");
-    json_open(out, '{');
+    json_open_member(out, "metadata", '{');
     json_member(out, "event_type", STR("nod_approval"));
-    json_key(out, "event_payload");
-    json_open(out, '{');
+    json_open_member(out, "event_payload", '{');
     words_payload_ids(out, message);
     json_close(out, '}');
     json_close(out, '}');

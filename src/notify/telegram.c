@@ -51,10 +51,8 @@ static void write_buttons(struct json_out *out, const struct message *message)
                    {"Look", "url", str_starts(message->look, STR("https://")) ? message->look : STR_NONE}};
     if (message->deny.n == 0)
         return;
-    json_key(out, "reply_markup");
-    json_open(out, '{');
-    json_key(out, "inline_keyboard");
-    json_open(out, '[');
+    json_open_member(out, "reply_markup", '{');
+    json_open_member(out, "inline_keyboard", '[');
     json_open(out, '[');
     for (size_t i = 0; i < sizeof buttons / sizeof *buttons; i++) {
         if (buttons[i].value.n == 0)

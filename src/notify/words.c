@@ -262,16 +262,14 @@ static void put_masked(struct json_out *out, struct arena *arena, const struct j
 static void put_tool_call(struct json_out *out, struct arena *arena, const struct json *pending, enum detail detail)
 {
     const struct json *call = json_get(pending, "toolCall"), *input = json_get(call, "input");
-    json_key(out, "toolCall");
-    json_open(out, '{');
+    json_open_member(out, "toolCall", '{');
     json_member(out, "id", json_text(call, "id"));
     json_member(out, "name", json_text(call, "name"));
     if (detail == DETAIL_FULL && input && !changes_file(pending)) {
         json_key(out, "input");
         put_masked(out, arena, input, 0);
     } else if (detail == DETAIL_FULL && input) {
-        json_key(out, "input");
-        json_open(out, '{');
+        json_open_member(out, "input", '{');
         for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
             if (json_get(input, subjects[i]))
                 json_member(out, subjects[i], words_mask(arena, json_text(input, subjects[i])));

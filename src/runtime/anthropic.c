@@ -56,8 +56,7 @@ static void open_message(struct json_out *out, struct str role)
 {
     json_open(out, '{');
     json_member(out, "role", role);
-    json_key(out, "content");
-    json_open(out, '[');
+    json_open_member(out, "content", '[');
 }
 
 static void close_message(struct json_out *out)
@@ -116,8 +115,7 @@ static void put_tools(struct json_out *out, struct arena *arena, const struct re
     if (str_empty(request->tools))
         return;
     CHECK(rc_ok(json_parse(arena, request->tools, &tools, NULL)));
-    json_key(out, "tools");
-    json_open(out, '[');
+    json_open_member(out, "tools", '[');
     if (request->web_search)
         json_put_raw(out, STR("{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":5}"));
     for (const struct json *tool = tools->first; tool; tool = tool->next)
@@ -134,8 +132,7 @@ static void write(struct json_out *out, struct arena *arena, const struct reques
     json_member_i64(out, "max_tokens", request->answer_tokens);
     json_member_bool(out, "stream", true);
     put_tools(out, arena, request);
-    json_key(out, "system");
-    json_open(out, '[');
+    json_open_member(out, "system", '[');
     put_cached(out, arena, text_block(arena, request->system));
     json_close(out, ']');
     json_key(out, "messages");

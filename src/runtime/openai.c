@@ -16,8 +16,7 @@ static void put_use(struct json_out *out, const struct use *use)
     json_open(out, '{');
     json_member(out, "id", use->id);
     json_member(out, "type", STR("function"));
-    json_key(out, "function");
-    json_open(out, '{');
+    json_open_member(out, "function", '{');
     json_member(out, "name", use->name);
     json_key(out, "arguments");
     json_put_str(out, use->input ? use->input->raw : STR("{}"));
@@ -39,8 +38,7 @@ static void put_agent(struct json_out *out, const struct turn *turn)
     else
         json_put_null(out);
     if (turn->uses) {
-        json_key(out, "tool_calls");
-        json_open(out, '[');
+        json_open_member(out, "tool_calls", '[');
         for (const struct use *use = turn->uses; use; use = use->next)
             put_use(out, use);
         json_close(out, ']');
@@ -68,13 +66,11 @@ static void put_tools(struct json_out *out, struct arena *arena, const struct re
     if (str_empty(request->tools))
         return;
     CHECK(rc_ok(json_parse(arena, request->tools, &tools, NULL)));
-    json_key(out, "tools");
-    json_open(out, '[');
+    json_open_member(out, "tools", '[');
     for (const struct json *tool = tools->first; tool; tool = tool->next) {
         json_open(out, '{');
         json_member(out, "type", STR("function"));
-        json_key(out, "function");
-        json_open(out, '{');
+        json_open_member(out, "function", '{');
         json_member(out, "name", json_text(tool, "name"));
         json_member(out, "description", json_text(tool, "description"));
         json_member_raw(out, "parameters", json_get(tool, "input_schema")->raw);
@@ -93,8 +89,7 @@ static void write(struct json_out *out, struct arena *arena, const struct reques
     json_member_bool(out, "stream", true);
     json_member_raw(out, "stream_options", STR("{\"include_usage\":true}"));
     put_tools(out, arena, request);
-    json_key(out, "messages");
-    json_open(out, '[');
+    json_open_member(out, "messages", '[');
     put_message(out, STR("system"), request->system);
     for (const struct turn *turn = request->talk->first; turn; turn = turn->next) {
         if (turn->kind == TURN_USER) {

@@ -397,8 +397,7 @@ static void write_results(struct json_out *out, struct arena *arena, const struc
         return;
     json_open(out, '{');
     json_member(out, "role", STR("user"));
-    json_key(out, "content");
-    json_open(out, '[');
+    json_open_member(out, "content", '[');
     for (const struct use *use = turn->uses; use; use = use->next) {
         const struct call *call = talk_call(talk, use->id);
         bool is_error;

@@ -127,8 +127,7 @@ static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
     TRY(read_file(cli, path, &file, err));
     struct linted linted = policy_lint(&cli->arena, file.sources, file.count, clock_wall_ms());
     json_open(&out, '{');
-    json_key(&out, "lint");
-    json_open(&out, '[');
+    json_open_member(&out, "lint", '[');
     for (size_t i = 0; i < linted.count; i++) {
         const struct lint *lint = &linted.items[i];
         const struct rule_source *source = &file.sources[lint->index];

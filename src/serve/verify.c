@@ -68,8 +68,7 @@ static const char *state_of(const struct archive_check *check)
 
 static void put_archives(struct json_out *out, const struct archive_checks *checks)
 {
-    json_key(out, "archives");
-    json_open(out, '[');
+    json_open_member(out, "archives", '[');
     for (size_t i = 0; i < checks->count; i++) {
         const struct archive_check *check = &checks->items[i];
         json_open(out, '{');
@@ -111,8 +110,7 @@ static struct rc check_signed(struct cli *cli, struct json_out *out, struct err 
     if (!trust && !option_flag(cli, "signatures"))
         return RC_OK;
     if (cli->json) {
-        json_key(out, "calls");
-        json_open(out, '[');
+        json_open_member(out, "calls", '[');
     }
     TRY(verify_signed(cli, trust ? trust : "", cli->json ? out : NULL, &proofs, err));
     if (cli->json)

@@ -272,8 +272,7 @@ void diff_write(struct json_out *out, struct str path, struct str before, struct
     diff.gone = arena_array(&arena, bool, (size_t)diff.a.n + 1);
     diff.added = arena_array(&arena, bool, (size_t)diff.b.n + 1);
     compare(&arena, &diff);
-    json_key(out, "unified");
-    json_open(out, '[');
+    json_open_member(out, "unified", '[');
     put(&page, '-', arena_printf(&arena, "-- a/%.*s\n", STR_ARG(path)));
     put(&page, '+', arena_printf(&arena, "++ b/%.*s\n", STR_ARG(path)));
     put_hunks(&page, &diff);

@@ -110,8 +110,7 @@ void edits_write(struct json_out *out, const struct tool_use *use, const struct 
     int64_t number = 0;
     struct err err;
     json_member_i64(out, "edits", edits->count);
-    json_key(out, "files");
-    json_open(out, '[');
+    json_open_member(out, "files", '[');
     for (const struct json *edit = edits->first; edit; edit = edit->next) {
         struct str before = text;
         if (rc_bad(replace(use->arena, &text, edit, &err)))

@@ -88,8 +88,7 @@ static struct rc hand_over(struct tool_link *link, char letter, const int *fds, 
 
 static void put_paths(struct json_out *out, const char *key, const char *const *paths)
 {
-    json_key(out, key);
-    json_open(out, '[');
+    json_open_member(out, key, '[');
     for (size_t i = 0; paths[i]; i++)
         json_put_str(out, str_of(paths[i]));
     json_close(out, ']');
@@ -97,13 +96,11 @@ static void put_paths(struct json_out *out, const char *key, const char *const *
 
 static void put_opened(struct json_out *out, const struct box_opened *opened)
 {
-    json_key(out, "opened");
-    json_open(out, '{');
+    json_open_member(out, "opened", '{');
     json_member_bool(out, "git", opened->git_open);
     put_paths(out, "read", opened->read);
     put_paths(out, "write", opened->write);
-    json_key(out, "ports");
-    json_open(out, '[');
+    json_open_member(out, "ports", '[');
     for (size_t i = 0; i < BOX_PORTS_MAX && opened->ports[i]; i++)
         json_put_u64(out, opened->ports[i]);
     json_close(out, ']');

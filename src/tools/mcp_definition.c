@@ -112,8 +112,7 @@ static struct str preview_of(struct arena *arena, const struct definition_shown 
     json_member(&out, "file_path", shown->path);
     json_member_bool(&out, "is_new_file", shown->is_new);
     diff_write(&out, shown->path, shown->before, shown->after);
-    json_key(&out, "warnings");
-    json_open(&out, '[');
+    json_open_member(&out, "warnings", '[');
     json_put_str(&out, shown->warning);
     json_close(&out, ']');
     json_close(&out, '}');

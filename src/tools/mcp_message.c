@@ -39,8 +39,7 @@ void mcp_put_reply(struct buf *buf, struct str id, struct str method)
     if (str_is(method, "ping")) {
         json_member_raw(&out, "result", STR("{}"));
     } else {
-        json_key(&out, "error");
-        json_open(&out, '{');
+        json_open_member(&out, "error", '{');
         json_member_i64(&out, "code", RPC_NO_METHOD);
         json_member(&out, "message", STR("this client does not do that"));
         json_close(&out, '}');

@@ -74,8 +74,7 @@ static struct str path_for_picture(const struct json *input)
 
 static void put_before(struct json_out *out, struct arena *arena, struct str bytes, const struct picture *picture)
 {
-    json_key(out, "before");
-    json_open(out, '{');
+    json_open_member(out, "before", '{');
     json_member(out, "type", str_of(picture->type));
     json_member_u64(out, "bytes", picture->bytes);
     json_member_u64(out, "width", picture->width);

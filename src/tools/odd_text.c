@@ -93,16 +93,14 @@ void odd_text_member(struct json_out *out, const struct json *input)
     look_at_tree(&odd, input);
     if (!odd.hidden && !odd.alike)
         return;
-    json_key(out, "warnings");
-    json_open(out, '[');
+    json_open_member(out, "warnings", '[');
     put(out, &odd);
     json_close(out, ']');
 }
 
 void odd_text_warn(struct json_out *out, struct str command)
 {
-    json_key(out, "warnings");
-    json_open(out, '[');
+    json_open_member(out, "warnings", '[');
     odd_text_put(out, command);
     json_close(out, ']');
 }

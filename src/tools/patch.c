@@ -95,8 +95,7 @@ static void put_own_lines(struct json_out *out, struct patch_file *file)
 static void put_own(struct json_out *out, struct patch_file *file)
 {
     ARENA_SCOPE(scratch);
-    json_key(out, "unified");
-    json_open(out, '[');
+    json_open_member(out, "unified", '[');
     json_put_str(out, arena_printf(&scratch, "--- a/%.*s", STR_ARG(file->path)));
     json_put_str(out, arena_printf(&scratch, "+++ b/%.*s", STR_ARG(file->path)));
     put_own_lines(out, file);
@@ -264,8 +263,7 @@ bool patch_write(struct json_out *out, struct str patch, const struct tool_use *
         return false;
     json_member(out, "type", count == 1 ? STR("diff") : STR("multi_diff"));
     if (count > 1) {
-        json_key(out, "files");
-        json_open(out, '[');
+        json_open_member(out, "files", '[');
     }
     while (next_file(&patch, &file)) {
         if (count > 1)

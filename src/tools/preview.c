@@ -49,8 +49,7 @@ static void write_edits(struct json_out *out, struct str path, const struct json
     ARENA_SCOPE(scratch);
     unsigned number = 0;
     json_member_i64(out, "edits", edits->count);
-    json_key(out, "files");
-    json_open(out, '[');
+    json_open_member(out, "files", '[');
     for (const struct json *edit = edits->first; edit; edit = edit->next) {
         struct change change = change_of(path, edit);
         change.note = arena_printf(&scratch, "Change %u of %u.", ++number, edits->count).p;
@@ -142,8 +141,7 @@ void tool_preview(struct json_out *out, const struct tool_facts *facts, struct s
     else if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
         json_member(out, "type", STR("command"));
         json_member(out, "command", facts->command);
-        json_key(out, "warnings");
-        json_open(out, '[');
+        json_open_member(out, "warnings", '[');
         json_put_str(out, STR("is longer than what Nod reads of a command"));
         odd_text_put(out, facts->command);
         json_close(out, ']');

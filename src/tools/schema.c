@@ -106,8 +106,7 @@ void tool_fields(struct json_out *out, const struct json *schema, const struct j
         if (str_empty(title) && str_empty(description))
             continue;
         if (!any) {
-            json_key(out, "fields");
-            json_open(out, '{');
+            json_open_member(out, "fields", '{');
         }
         any = true;
         json_key_str(out, member->key);

@@ -184,8 +184,7 @@ void web_url_warn(struct json_out *out, struct str text)
     struct str small = small_letters(&arena, host);
     const char *kind = fetch_host_kind(host);
     json_member(out, "host", host);
-    json_key(out, "warnings");
-    json_open(out, '[');
+    json_open_member(out, "warnings", '[');
     if (!str_same_letters(str_sub(text, 0, text.n < 6 ? text.n : 6), STR("https:")))
         json_put_str(out, STR("not encrypted: it is not https"));
     if (kind)

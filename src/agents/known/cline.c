@@ -43,12 +43,10 @@ static void put_message(struct buf *buf, const struct hook *hook)
     json_open(&out, '{');
     json_member(&out, "hookName", hook->event);
     json_member(&out, "taskId", hook->session);
-    json_key(&out, "workspaceRoots");
-    json_open(&out, '[');
+    json_open_member(&out, "workspaceRoots", '[');
     json_put_str(&out, hook->cwd);
     json_close(&out, ']');
-    json_key(&out, "tool_call");
-    json_open(&out, '{');
+    json_open_member(&out, "tool_call", '{');
     json_member(&out, "id", hook->call);
     json_member(&out, "name", hook->tool);
     json_member_raw(&out, "input", hook->input->raw);

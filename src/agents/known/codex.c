@@ -29,8 +29,7 @@ static struct str hash_of(struct arena *arena, const struct json *group, const s
     const struct json *matcher = json_get(group, "matcher"), *timeout = json_get(hook, "timeout");
     json_open(&out, '{');
     json_member(&out, "event_name", STR("pre_tool_use"));
-    json_key(&out, "hooks");
-    json_open(&out, '[');
+    json_open_member(&out, "hooks", '[');
     json_open(&out, '{');
     json_member_bool(&out, "async", false);
     json_member(&out, "command", json_text(hook, "command"));

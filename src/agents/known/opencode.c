@@ -55,8 +55,7 @@ static struct rc put_config(struct buf *buf, struct arena *arena, const char *gi
             json_put_raw(&out, m->raw);
         }
     const struct json *plugins = json_get(old, "plugin");
-    json_key(&out, "plugin");
-    json_open(&out, '[');
+    json_open_member(&out, "plugin", '[');
     for (const struct json *one = plugins && plugins->type == JSON_ARRAY ? plugins->first : NULL; one; one = one->next)
         json_put_raw(&out, one->raw);
     json_put_str(&out, ours);
