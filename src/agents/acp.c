@@ -77,8 +77,7 @@ static struct rc finish(struct reading *r, struct buf *buf, struct err *err)
 /* ["sh","-lc",text] and text are commands; other words are one of exactly those. */
 static struct rc read_command(struct reading *r, struct err *err)
 {
-    BUF_SCOPE(buf, ASK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     const struct json *command = json_get(r->input, "command");
     if (!command)
         command = json_get(r->input, "cmd");
@@ -120,8 +119,7 @@ static void put_lines(struct buf *buf, char mark, struct str text)
 static struct rc read_patch(struct reading *r, const struct json *first, struct err *err)
 {
     BUF_SCOPE(patch, ASK_BYTES_MAX);
-    BUF_SCOPE(buf, ASK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     buf_puts(&patch, "*** Begin Patch\n");
     for (const struct json *diff = first; diff; diff = next_diff(diff->next)) {
         const struct json *old = json_get(diff, "oldText");
@@ -145,8 +143,7 @@ static struct rc read_patch(struct reading *r, const struct json *first, struct 
 
 static struct rc read_edit(struct reading *r, const struct json *diff, struct err *err)
 {
-    BUF_SCOPE(buf, ASK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     const struct json *old = json_get(diff, "oldText"), *new = json_get(diff, "newText");
     if (str_empty(json_text(diff, "path")) || !new || new->type != JSON_STRING)
         return err_set(err, ERR_INVALID, "it shows a difference that cannot be read");
@@ -170,8 +167,7 @@ static struct rc read_edit(struct reading *r, const struct json *diff, struct er
 
 static struct rc read_simple(struct reading *r, const char *name, const char *field, struct str value, struct err *err)
 {
-    BUF_SCOPE(buf, ASK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     r->ask->name = str_of(name);
     json_open(&out, '{');
     json_member(&out, field, value);
@@ -181,8 +177,7 @@ static struct rc read_simple(struct reading *r, const char *name, const char *fi
 
 static struct rc read_other(struct reading *r, struct err *err)
 {
-    BUF_SCOPE(buf, ASK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     struct str kind = text_of(r->kind);
     r->ask->name = arena_printf(r->arena, "acp__%s__%.*s", r->agent->name, (int)(kind.n > 40 ? 40 : kind.n),
                                 kind.n ? kind.p : "other");

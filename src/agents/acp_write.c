@@ -165,8 +165,7 @@ static struct rc read_act(struct arena *arena, const struct acp_message *message
 struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct str mode,
                        struct acp_ask *ret_ask, struct err *err)
 {
-    BUF_SCOPE(buf, ACT_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ACT_BYTES_MAX);
     struct str cwd = json_text(message->params, "cwd");
     static const char *const names[] = {"path", "content", "command", "args", "env", "cwd", "sessionId", NULL};
     *ret_ask = (struct acp_ask){0};
@@ -308,8 +307,7 @@ static void put_changed(struct buf *buf, const struct acp_message *request, cons
 
 void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words)
 {
-    BUF_SCOPE(blocks, ACT_BYTES_MAX * 2);
-    struct json_out list = json_out(&blocks);
+    JSON_SCOPE(blocks, list, ACT_BYTES_MAX * 2);
     const struct json *given = json_get(prompt->params, "prompt");
     json_open(&list, '[');
     rpc_put_text(&list, words);
@@ -353,8 +351,7 @@ static void put_server(struct json_out *out, struct arena *arena, const struct j
 unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_message *request, const char *meta,
                          const char *self, const char *identity)
 {
-    BUF_SCOPE(list, ACT_BYTES_MAX);
-    struct json_out servers = json_out(&list);
+    JSON_SCOPE(list, servers, ACT_BYTES_MAX);
     const struct json *given = json_get(request->params, "mcpServers");
     unsigned left_out = 0;
     json_open(&servers, '[');

@@ -210,8 +210,7 @@ static void put_rule_update(struct json_out *out, struct str rules)
 /* Claude Code makes no suggestion when our hook made it ask: then suggests a rule for exactly this command. */
 static void put_own_rule(struct json_out *out, const struct claude_message *ask)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out rule = json_out(&buf);
+    JSON_SCOPE(buf, rule, LIMIT_BODY_BYTES);
     struct str command = json_text(ask->input, "command");
     if (!str_is(ask->tool, "Bash") || str_empty(command) || str_find(command, '\n') < command.n)
         return;

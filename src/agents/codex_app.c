@@ -140,8 +140,7 @@ static struct rc read_tool(struct arena *arena, const struct codex_message *m, s
 struct rc codex_ask_read(struct arena *arena, const struct codex_message *m, struct str item,
                          struct codex_ask *ret_ask, struct err *err)
 {
-    BUF_SCOPE(buf, ASK_BYTES_MAX * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, ASK_BYTES_MAX * 2);
     *ret_ask = (struct codex_ask){0};
     if (codex_ask_kind(m) == CODEX_TOOL)
         return read_tool(arena, m, item, ret_ask, err);

@@ -66,8 +66,7 @@ bool mcp_needs_gate(const struct mcp_message *message)
 static struct rc question(struct arena *arena, const struct json *arguments, struct mcp_ask *ret_ask,
                           struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     const struct json *options = json_get(arguments, "options");
     if (str_empty(json_text(arguments, "question")))
         return err_set(err, ERR_INVALID, "\"question\" is missing");
@@ -132,8 +131,7 @@ void mcp_answer_text(struct buf *buf, const struct mcp_message *message, struct 
 /* A denial is a result, not an error: the model is to read why. */
 static void put_denial(struct buf *buf, const struct mcp_message *message, struct str words, bool interrupt)
 {
-    BUF_SCOPE(text, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&text);
+    JSON_SCOPE(text, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "behavior", STR("deny"));
     json_member(&out, "message", words);
@@ -153,8 +151,7 @@ void mcp_refuse(struct buf *buf, const struct mcp_message *message, struct str w
 
 static void put_approval(struct buf *buf, const struct mcp_message *message, const struct call *call)
 {
-    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&text);
+    JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     struct str input = call_effective_input(call);
     json_open(&out, '{');
     json_member(&out, "behavior", STR("allow"));

@@ -43,8 +43,7 @@ static void write_request(struct json_out *out, const struct exchange *x, const 
 
 static void answer_request(struct exchange *x, struct looking *looking)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     write_request(&out, x, looking);
     exchange_answer(x, x->route->status, &buf);
 }
@@ -135,8 +134,7 @@ void api_requests_show(struct exchange *x) { with_run(x, answer_request); }
 
 static void answer_checkpoint(struct exchange *x, struct looking *looking)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     run_write_checkpoint(&out, x->arena, looking->events->events, looking->events->event_count, &looking->state);
     exchange_answer(x, 200, &buf);
 }
@@ -163,8 +161,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
 {
     uint64_t after = 0;
     struct err err;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (rc_bad(api_query_u64(x, "after", INT64_MAX, &after, &err))) {
         exchange_fail(x, &err);
         return;
@@ -210,8 +207,7 @@ static void started(struct op *op)
 {
     const struct run_op *start = (const struct run_op *)op;
     struct exchange *x = op->owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "id", start->id);
     json_member(&out, "sessionId", start->session);
@@ -360,8 +356,7 @@ static void approved(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct exchange *x = decide->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member_bool(&out, "success", true);
     json_member(&out, "toolCallId", decide->call_id);

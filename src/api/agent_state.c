@@ -69,8 +69,7 @@ static void put_calls(struct json_out *out, const struct state_read *state, bool
 
 static void answer_state(struct state_read *state)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_key(&out, "requests");
     put_calls(&out, state, false);
@@ -196,8 +195,7 @@ static void put_open(struct json_out *out, const struct call *call)
 
 static void tell_whole(struct state_stream *s)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     size_t at = 0;
     struct str id;
     void *value;
@@ -229,8 +227,7 @@ static void put_answered(struct json_out *out, const struct call *call)
 
 static void tell_change(struct state_stream *s, const struct call *call)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     bool answered = call->response_seq != 0;
     json_open(&out, '{');
     json_open_member(&out, "requests", '{');
@@ -368,8 +365,7 @@ static const char *our_decision(bool approved, struct str decision, bool allows_
 
 static struct rc translate(struct exchange *x, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES * 2);
     struct str id = STR_NONE, reason = STR_NONE, mode = STR_NONE, decision = STR_NONE;
     const struct json *approved = json_get(x->body, "approved");
     const struct json *tools = json_get(x->body, "allowTools");

@@ -37,8 +37,7 @@ static void write_new_keys(struct exchange *x, struct json_out *out)
 static void write_pending(struct exchange *x, struct listing *listing)
 {
     const struct pending_list *list = &listing->list;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     int64_t from_us = clock_steady_us();
     json_open(&out, '{');
     json_open_member(&out, "pendingApprovals", '[');
@@ -144,8 +143,7 @@ static void waiting_call_read(struct read *read)
             open.request = *event;
         answered = answered || event->kind == EVENT_TOOL_APPROVAL_RESPONSE;
     }
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct call *calls;
     if (read->err.code != ERR_OK) {
         exchange_fail(x, &read->err);
@@ -192,8 +190,7 @@ void api_pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[
 /* 409 with the winner. */
 static void answer_lost(struct exchange *x, const struct err *err, const struct call *winner)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_open_member(&out, "error", '{');
     json_member(&out, "code", str_of(err_wire(err->code)));
@@ -207,8 +204,7 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
 
 static void answer_partial(struct exchange *x, const struct decide *decide)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "toolCallId", decide->call_id);
     json_member(&out, "sessionId", decide->session);
@@ -249,8 +245,7 @@ struct op exchange_decision(struct exchange *x, void (*done)(struct op *op))
 
 void exchange_decided(struct exchange *x, const struct decide *decide)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "toolCallId", decide->call_id);
     json_member(&out, "sessionId", decide->session);

@@ -5,8 +5,7 @@ static void archived(struct op *op)
 {
     struct gate_archiving *archiving = (struct gate_archiving *)op;
     struct exchange *x = archiving->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     gate_archive_write(&out, &archiving->result);
     exchange_answer(x, 200, &buf);
 }

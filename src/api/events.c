@@ -74,8 +74,7 @@ struct rc events_complete_scope(const struct token *token, struct event_scope *s
 static void page_read(struct read *read)
 {
     struct exchange *x = read->arg;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (read->err.code != ERR_OK) {
         exchange_fail(x, &read->err);
         read_free(read);
@@ -202,8 +201,7 @@ static void away(struct watcher *watcher, bool is_away)
 static void broken(struct watcher *watcher, const struct err *err)
 {
     struct follower *follower = watcher->arg;
-    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&text);
+    JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     buf_puts(&text, "event: error\ndata: ");
     json_open(&out, '{');
     json_member(&out, "code", str_of(err_wire(err->code)));

@@ -5,8 +5,7 @@
 
 static void answer_state(struct exchange *x, int status, const char *state)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "status", str_of(state));
     json_member(&out, "version", STR(NOD_VERSION));

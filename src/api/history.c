@@ -5,8 +5,7 @@ static void answer_history(struct op *op)
 {
     struct history *history = (struct history *)op;
     struct exchange *x = op->owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (auth_revoked(x)) {
         history_free(history);
         return;

@@ -16,8 +16,7 @@ enum { KEY_NAME_BYTES_MAX = 100, CREDENTIAL_BYTES_MAX = 1024, CODES = 10, CODE_C
 
 void api_keys_list(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "signed", str_of(signed_when_name(gate_signed(x->gate))));
     json_open_member(&out, "keys", '[');
@@ -32,8 +31,7 @@ void api_keys_list(struct exchange *x)
 
 static void answer_statement(struct exchange *x, const struct statement *statement)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str text = statement_text(x->arena, statement);
     char challenge[BASE64_BYTES(DIGEST_BYTES)];
     struct digest digest = digest_of(text);
@@ -116,8 +114,7 @@ struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_
 /* The body as it was signed: without the signatures themselves. */
 static struct str body_signed(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_LARGE_BODY_BYTES);
     if (!x->body)
         return STR_NONE;
     json_open(&out, '{');
@@ -205,8 +202,7 @@ static struct str code_new(struct exchange *x)
 static void codes_kept(struct op *op)
 {
     struct exchange *x = op->owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct str *codes = x->state;
     json_open(&out, '{');
     json_open_member(&out, "codes", '[');
@@ -260,8 +256,7 @@ static struct rc read_code(struct exchange *x, struct str *ret_hash, struct err 
 static void key_changed(struct op *op)
 {
     struct exchange *x = op->owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct person_key *key = gate_keys(x->gate)->keys;
     while (key && !str_eq(key->id, x->params[0]))
         key = key->next;

@@ -95,8 +95,7 @@ static void write_picture(struct exchange *x, struct json_out *out, struct str u
 
 void api_logins_create(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str name = STR_NONE, role_text = STR("admin");
     char secret[ID_SECRET_BYTES];
     struct err err;
@@ -204,8 +203,7 @@ static void logged_in(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
     struct exchange *x = change->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str secret = str_of(change->secret);
     CHECK(secret.n > COOKIE_CHARS);
     json_open(&out, '{');

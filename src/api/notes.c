@@ -11,8 +11,7 @@ static void noted(struct op *op)
 {
     struct note *note = (struct note *)op;
     struct exchange *x = note->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member_u64(&out, "seq", note->kept.event.seq);
     json_close(&out, '}');

@@ -14,8 +14,7 @@ static void answer_empty(struct exchange *x, int status)
 
 void api_channels_list(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_key(&out, "channels");
     notify_write_channels(x->api->notify, &out);
@@ -25,8 +24,7 @@ void api_channels_list(struct exchange *x)
 
 void api_deliveries_list(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str call = STR_NONE;
     struct err err;
     if (rc_bad(api_query_text(x, "call", &call, &err))) {
@@ -45,8 +43,7 @@ void api_deliveries_list(struct exchange *x)
 static void tested(struct op *op)
 {
     struct exchange *x = op->owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (op->err.code == ERR_NOT_FOUND) {
         exchange_fail(x, &op->err);
         return;
@@ -89,8 +86,7 @@ void api_approvals_seen(struct exchange *x)
 /* Sends the caller the key that signs the callbacks of its token. */
 void api_callbacks_secret(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     char secret[NOTIFY_SECRET_BYTES];
     notify_callback_secret(x->api->notify, x->actor, secret);
     json_open(&out, '{');
@@ -103,8 +99,7 @@ void api_callbacks_secret(struct exchange *x)
 
 void api_push_key(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     char key[NOTIFY_KEY_BYTES];
     notify_push_key(x->api->notify, key);
     json_open(&out, '{');
@@ -175,8 +170,7 @@ static void refuse(struct exchange *x, const struct err *err)
 /* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. */
 void api_answers_look(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct notify_answer answer;
     const struct token *person;
     struct str token = STR_NONE;

@@ -223,8 +223,7 @@ static void put_schemas(struct json_out *out)
 
 void api_openapi_show(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "openapi", STR("3.1.0"));
     json_open_member(&out, "info", '{');

@@ -7,8 +7,7 @@
 
 static void write_policy(struct exchange *x, const struct session *session)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str lint = STR_NONE;
     struct err err;
     if (rc_bad(api_query_text(x, "lint", &lint, &err))) {
@@ -115,8 +114,7 @@ void api_policy_add(struct exchange *x)
 
 static void answer_gone(struct exchange *x, const struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (err->code != ERR_OK) {
         exchange_fail(x, err);
         return;
@@ -279,8 +277,7 @@ static void explain_in(struct exchange *x, const struct session *session)
 {
     const struct explain *asked = x->state;
     struct explain explain = *asked;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     explain.session = session;
     gate_explain(x->gate, &out, x->arena, &explain);
     exchange_answer(x, 200, &buf);
@@ -322,8 +319,7 @@ enum { TRY_EVENTS = LIMIT_PAGE_EVENTS, TRY_WINDOW = 50000 };
 static void history_read(struct read *read)
 {
     struct exchange *x = read->arg;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (read->err.code != ERR_OK) {
         exchange_fail(x, &read->err);
     } else {

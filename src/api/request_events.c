@@ -37,8 +37,7 @@ static void put(struct telling *telling, const char *type, struct json_out *out,
 
 static void tell_block(struct telling *telling, const struct json *block)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct json *input = json_get(block, "input");
     bool text = str_is(json_text(block, "type"), "text");
     if (!text && !str_is(json_text(block, "type"), "tool_use"))
@@ -57,8 +56,7 @@ static void tell_block(struct telling *telling, const struct json *block)
 
 static void tell_result(struct telling *telling, const struct json *data)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct json *content = json_get(data, "content");
     open_event(&out, telling->event, "tool_result");
     json_member(&out, "toolCallId", telling->event->call);
@@ -69,8 +67,7 @@ static void tell_result(struct telling *telling, const struct json *data)
 
 static void tell_end(struct telling *telling, const struct json *data)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_event(&out, telling->event, "completion");
     json_member(&out, "status", json_text(data, "status"));
     json_member(&out, "reason", json_text(data, "reason"));
@@ -153,8 +150,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
 {
     ARENA_SCOPE(scratch);
     const struct json *chunk;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (rc_bad(json_parse(&scratch, json, &chunk, NULL)))
         return;
     struct str text = json_text(chunk, "text"), heard = buf_str(&listener->heard);
@@ -210,8 +206,7 @@ static void hear(struct watcher *watcher, struct str json)
     ARENA_SCOPE(scratch);
     struct listener *listener = watcher->arg;
     const struct json *said;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (listener->token->revoked_ms || rc_bad(json_parse(&scratch, json, &said, NULL)) ||
         !str_is(json_text(said, "type"), "text_chunk") || !str_eq(json_text(said, "runId"), listener->teller.run))
         return;

@@ -80,8 +80,7 @@ static struct data_session_created created_data(const struct session_settings *s
 
 static void answer_session(struct exchange *x, const struct session *session)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     session_write(&out, session);
     exchange_answer(x, x->route->status, &buf);
 }
@@ -189,8 +188,7 @@ static void write_sessions(struct exchange *x, struct json_out *out, const struc
 static void sessions_read(struct read *read)
 {
     struct exchange *x = read->arg;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (read->err.code != ERR_OK) {
         exchange_fail(x, &read->err);
         read_free(read);
@@ -229,8 +227,7 @@ void api_sessions_list(struct exchange *x)
 static void answer_thread(struct exchange *x, const struct session *session)
 {
     const struct session_change *change = x->state;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct session_thread *thread = session_thread_find(session, change->thread);
     CHECK(thread);
     json_open(&out, '{');
@@ -303,8 +300,7 @@ void api_threads_create(struct exchange *x) { exchange_with_session(x, x->params
 
 static void write_threads(struct exchange *x, const struct session *session)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_open_member(&out, "threads", '[');
     for (const struct session_thread *t = session->threads; t; t = t->next)

@@ -50,8 +50,7 @@ static void send_text(struct socket_channel *channel, struct str text)
 
 static void send_error(struct socket_channel *channel, struct str id, const char *code, const char *words)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member_raw(&out, "id", id);
@@ -65,8 +64,7 @@ static void send_error(struct socket_channel *channel, struct str id, const char
 
 static void send_done(struct socket_channel *channel, const char *type, struct str id)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", str_of(type));
     json_member_raw(&out, "id", id);
@@ -80,8 +78,7 @@ struct shared *form_message(struct happening *happening)
 {
     if (happening->forms[FORM_MESSAGE])
         return happening->forms[FORM_MESSAGE];
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES * 2);
     json_open(&out, '{');
     json_member(&out, "type", STR("event"));
     json_key(&out, "event");
@@ -298,8 +295,7 @@ static void on_subscribe(struct socket_channel *channel, const struct json *mess
 
 static void on_unsubscribe(struct socket_channel *channel, const struct json *message, struct str id)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     (void)message;
     stop_watching(channel);
     json_open(&out, '{');
@@ -320,8 +316,7 @@ static void inner_answered(struct http_request *request, int status, struct str 
 {
     struct inner_request *inner = request->answered_arg;
     struct socket_channel *channel = inner->channel;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("answer"));
     json_member_raw(&out, "id", inner->id);

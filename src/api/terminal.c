@@ -79,8 +79,7 @@ void terminal_send(struct terminal *terminal, const struct buf *buf)
 
 void terminal_error(struct terminal *terminal, struct str id, struct str words)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member(&out, "subtype", STR("error"));
@@ -94,8 +93,7 @@ void terminal_error(struct terminal *terminal, struct str id, struct str words)
 
 void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("error"));
     json_member(&out, "subtype", STR("error"));
@@ -110,8 +108,7 @@ void terminal_refuse(struct terminal *terminal, struct str id, const struct err 
 
 void terminal_ack(const struct terminal_act *act, const char *command, const struct view *view)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("ack"));
     json_member_raw(&out, "id", act->id);

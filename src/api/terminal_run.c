@@ -207,8 +207,7 @@ static void read_settings(struct terminal_act *act, const struct session *sessio
     struct order *order = act->order;
     struct str mode = mode_of(order, session);
     struct data_session_settings settings = {.timeout_seconds = order->timeout_seconds ? order->timeout_seconds : -1};
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     if (!str_eq(mode, session->mode)) {
         settings.mode = mode;
         order->signs = !is_strict(mode);
@@ -288,8 +287,7 @@ static void session_made(struct op *op)
 /* {"Read":"ask",…}; empty: as the session says. */
 static struct str safe_policies(struct terminal_act *act)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     if (act->order->safe != SAID_NO)
         return STR_NONE;
     json_open(&out, '{');

@@ -122,8 +122,7 @@ static void send_content(struct view *view, struct json_out *out, const struct b
 
 static void send_end(struct view *view, const char *subtype, struct str words)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_content(view, &out, "result", subtype);
     json_member(&out, "message", words);
     send_content(view, &out, &buf);
@@ -131,8 +130,7 @@ static void send_end(struct view *view, const char *subtype, struct str words)
 
 static void send_block(struct view *view, const struct json *block)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str type = json_text(block, "type");
     const struct json *input = json_get(block, "input");
     if (str_is(type, "text")) {
@@ -151,8 +149,7 @@ static void send_block(struct view *view, const struct json *block)
 
 static void send_result(struct view *view, struct str call, struct str text, bool is_error)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_content(view, &out, "user", "tool_result");
     json_member(&out, "tool_use_id", use_id(call));
     json_key(&out, "content");
@@ -225,8 +222,7 @@ static void write_request(struct json_out *out, const struct view *view, const s
 /* `again`: the call is sent even if the client has it already, because it still waits. */
 static void send_request(struct view *view, const struct terminal_ask *asked, bool again)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_message(view, &out, "tool_approval_request");
     write_request(&out, view, asked);
     json_member(&out, "status", STR("PENDING"));
@@ -304,8 +300,7 @@ static void write_status(struct view *view, struct json_out *out, struct str cal
 
 void terminal_view_send_status(struct view *view, struct str call, enum decision decision, struct str feedback)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (!status_of(decision))
         return;
     write_status(view, &out, call, decision, feedback);
@@ -316,8 +311,7 @@ void terminal_view_send_status(struct view *view, struct str call, enum decision
 
 static void on_user_message(struct view *view, const struct event *event, const struct json *data)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (!view->tagged || !str_eq(event->thread, view->thread))
         return; /* a client with a single view sent the message itself */
     open_content(view, &out, "user", "text");
@@ -414,8 +408,7 @@ static const struct {
 /* {"type":"caught_up","session_id","cursor","run_status"}, after the requests that still wait. */
 static void catch_up(struct view *view)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct cursor at = view->at;
     if (view->caught_up)
         return;

@@ -8,8 +8,7 @@ static void token_made(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
     struct exchange *x = change->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "token", str_of(change->secret));
     json_member(&out, "id", change->id);
@@ -138,8 +137,7 @@ void api_tokens_create(struct exchange *x)
 
 void api_tokens_list(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_open_member(&out, "tokens", '[');
     for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
@@ -153,8 +151,7 @@ static void token_gone(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
     struct exchange *x = change->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
         if (str_eq(token->id, change->id))
             token_write(&out, token);
@@ -178,8 +175,7 @@ void api_tokens_revoke(struct exchange *x)
 
 void api_tokens_self(struct exchange *x)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     token_write(&out, x->token);
     exchange_answer(x, 200, &buf);
 }

@@ -9,8 +9,7 @@
 
 static void answer_call(struct exchange *x, const struct call *call)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (auth_revoked(x))
         return;
     json_open(&out, '{');
@@ -232,8 +231,7 @@ static void shown(struct op *op)
 {
     struct ask *ask = (struct ask *)op;
     struct exchange *x = ask->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     write_detail(&out, &ask->call);
     exchange_answer(x, 200, &buf);
 }

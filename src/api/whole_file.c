@@ -9,8 +9,7 @@ static void answer_file(struct op *op)
 {
     struct named_file *file = (struct named_file *)op;
     struct exchange *x = file->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (file->op.err.code != ERR_OK) {
         exchange_fail(x, &file->op.err);
     } else {

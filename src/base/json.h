@@ -62,6 +62,10 @@ struct json_out {
 };
 
 static inline struct json_out json_out(struct buf *buf) { return (struct json_out){buf, false}; }
+/* A buffer that is freed at the end of the block, and a writer into it. */
+#define JSON_SCOPE(buf, out, bytes_max) \
+    BUF_SCOPE(buf, bytes_max); \
+    struct json_out out = json_out(&(buf))
 void json_open(struct json_out *out, char bracket);   /* '{' or '[' */
 void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
 /* Turns the buffer's content into one line: line breaks between tokens become blanks. */

@@ -64,8 +64,7 @@ static struct str net_id(struct arena *arena, const struct egress_target *target
 
 static struct str net_body(struct arena *arena, const struct agent_box *box, const struct egress_target *target)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "id", net_id(arena, target));
     json_member(&out, "name", STR("Net"));
@@ -125,8 +124,7 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     struct agent_box *box = (struct agent_box *)(void *)host;
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     if (use->state != EGRESS_CLOSED)
         return true;
     struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",

@@ -121,8 +121,7 @@ static struct rc thread_of_session(struct calling *calling, const char *session,
 static struct rc thread_of_new_session(struct calling *calling, const char *cwd, struct err *err)
 {
     struct cli *cli = calling->cli;
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "title", local_title(str_of(cwd)));
@@ -212,8 +211,7 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
     if (option_text(cli, "wait"))
         calling->until_us = clock_steady_us() + wait_seconds * 1000000;
     calling->id = arena_str(&cli->arena, str_of(id ? id : id_new("call").text));
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "id", calling->id);
     json_member(&out, "name", str_of(cli->argv[0]));

@@ -109,8 +109,7 @@ static void note_status(struct wrapper *w, const char *status, const struct json
 static void note_result(struct wrapper *w, const struct json *block)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     const struct json *content = json_get(block, "content");
     struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
                                      remote_escape(&arena, json_text(block, "tool_use_id")).p,
@@ -497,8 +496,7 @@ static void open_folder(struct wrapper *w, struct http_client *person)
     struct arena *arena = &w->cli->arena;
     struct str target = arena_printf(arena, "/api/sessions/%.*s", STR_ARG(w->asks.session));
     bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "cwd", w->asks.cwd);
     json_member(&out, "permissionMode", edits ? STR("acceptEdits") : STR_NONE);

@@ -86,8 +86,7 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 static struct str thread_body(struct arena *arena, const struct claude_asks *asks, struct str agent,
                               struct str title)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "name", agent);
     json_member(&out, "title", title);
@@ -140,8 +139,7 @@ static void answer(struct claude_asking *asking, const struct call *call)
 
 static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 {
-    BUF_SCOPE(buf, LINE_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LINE_BYTES_MAX);
     const struct claude_message *message = &asking->message;
     json_open(&out, '{');
     json_member(&out, "id", asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id);

@@ -55,8 +55,7 @@ static struct rc lost(struct cli *cli, const struct target *target, const struct
 /* The members of a decision, from the opening brace on: what closes it comes later. */
 static struct str decision_members(struct arena *arena, const struct target *target, const struct deciding *deciding)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     CHECK(deciding->decision && target->call.n > 0 && target->session.n > 0);
     json_open(&out, '{');
     json_member(&out, "decision", str_of(deciding->decision));
@@ -79,8 +78,7 @@ static struct rc sign_decision(struct cli *cli, const struct target *target, con
     struct arena *arena = &cli->arena;
     struct private_key *key = NULL;
     struct str signature = STR_NONE;
-    BUF_SCOPE(asked, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&asked);
+    JSON_SCOPE(asked, out, LIMIT_BODY_BYTES);
     bool always = str_is(str_of(deciding->decision), "allow_always");
     const struct decision_facts facts = {
         .session = target->session, .call = target->call, .digest = target->digest,

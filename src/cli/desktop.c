@@ -47,8 +47,7 @@ static struct shown_note *note_of(struct watch *watch, uint32_t id)
 static void answer(struct watch *watch, const struct shown_note *note, const char *decision)
 {
     ARENA_SCOPE(scratch);
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     struct err err;
     struct query query = {.method = "POST"};

@@ -70,8 +70,7 @@ static const struct json *main_text(const struct json *input, const char **ret_n
 
 static struct str with_text(struct arena *arena, const struct json *input, const struct json *changed, struct str text)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES * 2);
     json_open(&out, '{');
     for (const struct json *member = input->first; member; member = member->next) {
         json_key_str(&out, member->key);

@@ -171,8 +171,7 @@ bool identity_works(struct cli *cli, const char *path)
 
 static struct rc write_identity(struct cli *cli, const char *path, const struct json *token, struct err *err)
 {
-    BUF_SCOPE(buf, IDENTITY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, IDENTITY_BYTES_MAX);
     uint32_t uid;
     json_open(&out, '{');
     json_member(&out, "address", str_of(cli->settings.url));
@@ -189,8 +188,7 @@ static struct rc write_identity(struct cli *cli, const char *path, const struct 
 
 static struct rc make(struct cli *cli, const struct identity_want *want, const char *path, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "role", STR("agent"));

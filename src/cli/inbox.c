@@ -193,8 +193,7 @@ static const char *const plan_modes[] = {
 static bool send_one(struct inbox *inbox, const struct tui_call *open, enum tui_act act, struct str edited)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(body, LIMIT_BODY_BYTES * 2);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES * 2);
     struct query ask = {.method = "POST"};
     struct reply reply = {0};
     struct err err = {.code = ERR_OK};

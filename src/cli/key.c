@@ -31,8 +31,7 @@ static struct rc choose_passphrase(struct cli *cli, struct str *ret_passphrase, 
 /* The body of POST /api/keys without its last brace: the signatures come behind it. */
 static struct str key_body(struct cli *cli, const struct private_key *key, struct str code)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     struct str spki = private_key_public(&cli->arena, key);
     const char *name = option_text(cli, "name");
     char text[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];

@@ -5,8 +5,7 @@
 
 struct rc login_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "name", str_of(option_text(cli, "name")));

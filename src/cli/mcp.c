@@ -206,8 +206,7 @@ static struct rc find_session(struct mcp *mcp, struct err *err)
 
 static struct str call_body(struct mcp_asking *asking)
 {
-    BUF_SCOPE(buf, LINE_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LINE_BYTES);
     json_open(&out, '{');
     json_member(&out, "id", asking->id);
     json_member(&out, "name", asking->ask.name);
@@ -311,8 +310,7 @@ static void take_line(struct mcp *mcp, struct str text)
 /* Makes an identity for the agents of this folder, and prints the entry for an MCP client's settings. */
 static struct rc install(struct cli *cli, const char *cwd, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     struct identity_want want = {.kind = STR("mcp"), .about = str_of(cwd), .folder = str_of(cwd),
                                  .path = option_text(cli, "identity")};
     const char *path, *self;

@@ -154,8 +154,7 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
 {
     static const char *const gone[] = {"url", "httpUrl", "type", "headers", "env", "command", "args", NULL};
     struct arena *arena = &work->cli->arena;
-    BUF_SCOPE(buf, SETTINGS_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, SETTINGS_BYTES_MAX);
     const struct json *env = json_get(entry, "env");
     struct str name, value;
     json_open(&out, '{');
@@ -261,8 +260,7 @@ static struct rc read_memory(struct install_work *work, struct err *err)
 
 static struct rc remember(struct install_work *work, struct err *err)
 {
-    BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 3);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, SETTINGS_BYTES_MAX * 3);
     struct str text = STR_NONE;
     const struct json *kept = NULL;
     if (rc_ok(file_read(&work->cli->arena, work->memory, SETTINGS_BYTES_MAX, &text, NULL)) &&

@@ -60,8 +60,7 @@ void pair_show(struct cli *cli, const struct json *login)
 
 struct rc pair_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     const char *role = option_text(cli, "role");
     json_open(&out, '{');

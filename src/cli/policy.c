@@ -194,8 +194,7 @@ static struct rc list_unbound(struct cli *cli, struct err *err)
 
 struct rc policy_bind_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     bool everywhere = option_flag(cli, "everywhere");
     struct reply reply;
     if (cli->argc == 0)
@@ -318,8 +317,7 @@ static void print_verdict(const struct cli *cli, struct arena *arena, const stru
 
 struct rc policy_explain_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     const struct json *input;
     const char *folder;
     struct reply reply;
@@ -346,8 +344,7 @@ struct rc policy_explain_command(struct cli *cli, struct err *err)
 
 struct rc policy_trust_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct arena *arena = &cli->arena;
     struct reply reply;
     bool forget = option_flag(cli, "forget");

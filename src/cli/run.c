@@ -360,8 +360,7 @@ struct rc run_begin(struct running *running, struct str prompt, struct str sessi
     struct reply reply;
     const char *folder;
     uint64_t iterations = ITERATIONS;
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     TRY(option_number(cli, "iterations", 1000, &iterations, err));
     TRY(local_folder(cli, option_text(cli, "cwd") ? option_text(cli, "cwd") : ".", &folder, err));
     json_open(&out, '{');

@@ -104,8 +104,7 @@ struct run_answer {
 static struct rc send(struct running *running, struct arena *arena, const struct json *call,
                       const struct run_answer *answer, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct query query = {.method = "POST"};
     struct reply reply;
     json_open(&out, '{');

@@ -163,8 +163,7 @@ static struct rc have_session(struct running *running, const char *folder, struc
 {
     struct cli *cli = running->cli;
     const char *old = option_text(cli, "session");
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "cwd", str_of(folder));

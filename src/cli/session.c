@@ -56,8 +56,7 @@ static struct rc put_session(struct cli *cli, struct json_out *out, struct err *
 
 struct rc session_create_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     const char *cwd = option_text(cli, "cwd");
     TRY(local_folder(cli, cwd ? cwd : ".", &cwd, err));
@@ -134,8 +133,7 @@ struct rc session_show_command(struct cli *cli, struct err *err)
 
 struct rc session_set_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     TRY(put_session(cli, &out, err));
@@ -162,8 +160,7 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
 
 struct rc session_prompt_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "text", str_of(cli->argv[1]));
     json_close(&out, '}');

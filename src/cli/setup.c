@@ -186,8 +186,7 @@ static struct rc make_link(struct setup *setup, struct err *err)
 static void print_json(struct setup *setup)
 {
     static const char *const services[] = {"running", "systemd", "background"};
-    BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, TEXT_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "service", str_of(services[setup->service]));
     json_member(&out, "unit", setup->record.unit);

@@ -100,8 +100,7 @@ static struct rc have_folder(struct cli *cli, struct err *err)
 
 struct rc setup_record_save(struct cli *cli, const struct setup_record *record, struct err *err)
 {
-    BUF_SCOPE(buf, RECORD_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, RECORD_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "unit", record->unit);
     json_member_i64(&out, "pid", record->pid);

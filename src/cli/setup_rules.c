@@ -51,8 +51,7 @@ static bool is_there(const struct json *rules, const char *rule)
 static struct rc add(struct cli *cli, const struct setup_pack *pack, const char *rule, struct setup_record *record,
                      struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     if (record->rule_count == SETUP_RULES_MAX)
         return err_set(err, ERR_TOO_LARGE, "more than %d starter rules", SETUP_RULES_MAX);

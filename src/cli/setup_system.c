@@ -346,8 +346,7 @@ static struct rc start_executor(struct system *s, struct err *err)
 static struct rc make_token(struct system *s, const char *role, const char *name, struct reply *ret_reply,
                             struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "role", str_of(role));
     json_member(&out, "name", str_of(name));
@@ -372,8 +371,7 @@ static bool has_home_file(const struct system *s, const char *user, const char *
 
 static struct rc have_developer(struct system *s, const char *user, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     struct reply reply;
     uint32_t uid;
     if (has_home_file(s, user, "agent.json") ||

@@ -80,8 +80,7 @@ struct rc signing_open(struct cli *cli, struct private_key **ret_key, struct err
 
 static struct str claim_json(struct arena *arena, struct str key, const struct json *issued, struct str sig)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     char text[BASE64_BYTES(SIGNATURE_BYTES_MAX)];
     base64_url_encode(sig.p, sig.n, text);
     json_open(&out, '{');

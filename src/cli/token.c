@@ -37,8 +37,7 @@ static struct str role_words(struct arena *arena, const struct json *token)
 
 struct rc token_create_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct arena *arena = &cli->arena;
     struct reply reply;
     const char *role = option_text(cli, "role");

@@ -67,8 +67,7 @@ static struct json *take_list(struct scan *scan)
         struct json *word = take_string(scan);
         if (!word)
             return NULL;
-        BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
-        struct json_out out = json_out(&buf);
+        JSON_SCOPE(buf, out, LIMIT_LARGE_BODY_BYTES);
         json_put_str(&out, word->text); /* as JSON: in double quotes, whatever quotes the TOML has */
         word->raw = arena_str(scan->arena, buf_str(&buf));
         append(list, &last, word);

@@ -48,8 +48,7 @@ struct str view_new_keys(struct arena *arena, const struct json *keys)
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err)
 {
-    BUF_SCOPE(all, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&all);
+    JSON_SCOPE(all, out, LIMIT_ANSWER_BYTES);
     int64_t after = 0;
     bool more = true;
     json_open(&out, '{');
@@ -126,8 +125,7 @@ static void put_own(struct json_out *out, const struct json *preview, bool is_ne
 /* With the difference in its place in the file as it is now, as on the page, where we may read it. */
 static struct rc view_placed(struct cli *cli, struct arena *arena, const struct json **call, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct reply reply = {0};
     const struct json *preview = json_get(*call, "preview");
     if (!has_place(*call))

@@ -134,8 +134,7 @@ void shape_write(struct json_out *out, const struct shape *shape, const void *da
 
 struct str shape_data(struct arena *arena, const struct shape *shape, const void *data)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     shape_write(&out, shape, data);
     CHECK(!buf.over);
     return arena_str(arena, buf_str(&buf));
@@ -143,8 +142,7 @@ struct str shape_data(struct arena *arena, const struct shape *shape, const void
 
 struct str shape_quote(struct arena *arena, struct str text)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_put_str(&out, text);
     return arena_str(arena, buf_str(&buf));
 }

@@ -136,8 +136,7 @@ static void put_event(struct json_out *out, enum event_kind kind)
 /* One of all kinds, told apart by "type". */
 static void put_events(struct json_out *out)
 {
-    BUF_SCOPE(mapping, 8 << 10);
-    struct json_out map = json_out(&mapping);
+    JSON_SCOPE(mapping, map, 8 << 10);
     json_open(&map, '{');
     for (int kind = 1; kind < EVENT_KIND_END; kind++)
         put_event(out, (enum event_kind)kind);

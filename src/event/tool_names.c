@@ -375,8 +375,7 @@ static void read_server(struct naming *n, const struct json *input)
 
 static void read_fields(struct naming *n, const struct json *input)
 {
-    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_LARGE_BODY_BYTES * 2);
     const struct json *ours = NULL;
     n->out = &out;
     json_open(&out, '{');

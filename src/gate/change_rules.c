@@ -26,8 +26,7 @@ static struct str change_data(struct arena *arena, const struct rule_change *cha
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
                             struct rule_source *ret_source, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     uint64_t uses;
     TRY(rule_read(arena, object, ret_source, &uses, err));
     TRY(rule_check_people(ret_source, err));
@@ -43,8 +42,7 @@ struct rc gate_prepare_rule(struct arena *arena, const struct json *object, stru
 
 struct rc gate_prepare_bond(struct arena *arena, const struct json *object, struct str *ret_json, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     struct rule_source source = {0};
     TRY(project_read(arena, object, &source, err));
     if (source.reach == REACH_UNSAID || (source.reach == REACH_PROJECT && str_empty(source.project.path)))

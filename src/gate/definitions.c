@@ -39,8 +39,7 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
 {
     struct ask *ask = &news->asks[news->ask_count++];
     bool file = !str_empty(one->file);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member(&out, "file", one->file);
     json_member(&out, "root", one->root);
@@ -86,8 +85,7 @@ struct rc gate_told(struct gate *gate, const struct ask *like, const struct told
 static struct str described(struct arena *arena, const struct ask *ask, const struct json *definition)
 {
     static const char *const members[] = {"title", "description", "annotations"};
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("generic"));
     json_member(&out, "tool", ask->name);

@@ -76,8 +76,7 @@ static void start_say(struct loop_call *loop_call)
 static void say(const struct tool_use *use, struct str text)
 {
     const struct execution *x = use->sayer;
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("tool_output"));
     json_member(&out, "sessionId", x->execute->session);

@@ -24,8 +24,7 @@ struct hop {
 static const struct json *input_of(struct arena *arena, struct str url)
 {
     const struct json *input = NULL;
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "url", url);
     json_close(&out, '}');

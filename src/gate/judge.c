@@ -73,8 +73,7 @@ static bool is_revoked(struct op *op, struct str by)
 /* Rules change; the history of a call tells what they said when it was asked. */
 static struct str write_shown(struct arena *arena, const struct verdict *verdict)
 {
-    BUF_SCOPE(buf, SHOWN_KEPT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, SHOWN_KEPT_BYTES);
     json_open(&out, '{');
     verdict_write_parts(&out, verdict);
     json_close(&out, '}');
@@ -182,8 +181,7 @@ static void choose_rules(struct decide *d)
     struct op *op = &d->op;
     struct suggestion suggestions[SUGGESTIONS_MAX];
     const struct json *input = NULL;
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     if (rc_bad(json_parse(op->arena, d->call.input, &input, NULL)))
         return;
     struct tool_facts facts = tool_facts_from(op->arena, d->call.dialect, d->call.name, input);
@@ -215,8 +213,7 @@ static void put_allow(struct json_out *out, const struct decide *d, struct str t
 
 static void make_session_rules(struct decide *d, const struct json *list)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '[');
     for (const struct json *rule = list->first; rule; rule = rule->next)
         put_allow(&out, d, rule->text, (struct rule_source){.layer = LAYER_SESSION});
@@ -236,8 +233,7 @@ static void make_user_rules(struct decide *d, const struct json *list)
     d->user_rules = arena_array(arena, struct str, list->count + 1);
     d->user_rule_count = 0;
     for (const struct json *rule = list->first; rule; rule = rule->next) {
-        BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-        struct json_out out = json_out(&buf);
+        JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
         put_allow(&out, d, rule->text, where);
         d->user_rules[d->user_rule_count++] = arena_str(arena, buf_str(&buf));
     }

@@ -126,8 +126,7 @@ static struct str id_of(struct arena *arena, const struct net_look *look)
 static const struct json *input_of(struct net_look *look)
 {
     const struct json *input = NULL;
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "host", str_of(look->target->host));
     json_member_u64(&out, "port", look->target->port);

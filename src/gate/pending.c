@@ -23,8 +23,7 @@ static struct str judged(struct gate *gate, struct arena *arena, const struct op
     uint64_t version = gate->rules.version ^ slot->session->changed_seq << 20;
     if (open->judged && open->judged_version == version)
         return str_of(open->judged);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     struct question question = gate_question(gate, arena, slot->session, facts, cwd);
     struct verdict verdict = policy_judge(arena, &question);
     verdict_write_suggestions(&out, arena, &question);
@@ -70,8 +69,7 @@ static struct str preview_of(struct arena *arena, const struct tool_facts *facts
 {
     if (kept.n)
         return kept;
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     tool_preview(&out, facts, cwd);
     return arena_str(arena, buf_str(&buf));
 }
@@ -168,8 +166,7 @@ static void put_risk(struct json_out *out, struct arena *arena, struct str by_ru
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, bool whole)
 {
-    BUF_SCOPE(shown, LIMIT_ANSWER_BYTES);
-    struct json_out members = json_out(&shown);
+    JSON_SCOPE(shown, members, LIMIT_ANSWER_BYTES);
     struct tool_facts facts;
     struct str cwd;
     bool cut;
@@ -211,8 +208,7 @@ struct str pending_preview(struct arena *arena, const struct call *call, struct 
 
 struct str pending_brief(struct arena *arena, const struct open_approval *open)
 {
-    BUF_SCOPE(shown, LIMIT_ANSWER_BYTES);
-    struct json_out members = json_out(&shown);
+    JSON_SCOPE(shown, members, LIMIT_ANSWER_BYTES);
     struct tool_facts facts;
     struct str cwd;
     bool cut;

@@ -203,8 +203,7 @@ void http_answer_json(struct http_request *request, int status, struct str body)
 void http_answer_error_as(struct http_request *request, int status, struct str headers,
                           const struct err *err)
 {
-    BUF_SCOPE(body, 4096);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, 4096);
     json_open(&out, '{');
     json_open_member(&out, "error", '{');
     json_member(&out, "code", str_of(err_wire(err->code)));

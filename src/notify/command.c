@@ -113,8 +113,7 @@ static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
 
 static struct rc send(struct sending *sending, struct err *err)
 {
-    BUF_SCOPE(buf, INPUT_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, INPUT_BYTES_MAX);
     pid_t pid;
     json_open(&out, '{');
     words_payload(&out, sending->message);

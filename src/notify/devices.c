@@ -74,8 +74,7 @@ static void write_device(struct json_out *out, const struct device *device)
 
 static struct rc save(const struct devices *devices, struct err *err)
 {
-    BUF_SCOPE(buf, FILE_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FILE_BYTES_MAX);
     json_open(&out, '{');
     json_open_member(&out, "devices", '[');
     for (size_t i = 0; i < devices->count; i++)

@@ -15,8 +15,7 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
     const struct message *message = sending->message;
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     struct str link = sending->channel->is_protected && message->look.n ? message->look : message->url;
     struct str text = arena_printf(sending->arena, "%.*s\n%.*s", STR_ARG(message->title), STR_ARG(message->body));
     if (text.n + link.n + 4 > CONTENT_BYTES_MAX)

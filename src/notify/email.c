@@ -56,8 +56,7 @@ static void put_subject(struct buf *buf, struct str text)
 /* For programs that sort mail: JSON in base 64, for a tool's name may hold anything. */
 static void put_payload(struct buf *buf, const struct message *message)
 {
-    BUF_SCOPE(payload, TEXT_BYTES_MAX);
-    struct json_out out = json_out(&payload);
+    JSON_SCOPE(payload, out, TEXT_BYTES_MAX);
     json_open(&out, '{');
     words_payload_ids(&out, message);
     json_close(&out, '}');

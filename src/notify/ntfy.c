@@ -35,8 +35,7 @@ static struct rc send(struct sending *sending, struct err *err)
 {
     const struct message *message = sending->message;
     const struct channel *channel = sending->channel;
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     bool withdraw = message->purpose == PURPOSE_WITHDRAW;
     json_open(&out, '{');
     json_member(&out, "topic", channel->topic);

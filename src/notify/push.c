@@ -99,8 +99,7 @@ static struct message brief(const struct message *message)
 
 static struct rc send(struct sending *sending, struct err *err)
 {
-    BUF_SCOPE(buf, PAYLOAD_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, PAYLOAD_BYTES_MAX);
     struct rc last = err_set(err, ERR_UNAVAILABLE, "this person has no device that wants messages");
     bool sent = false, again = false;
     write_payload(&out, sending->message);

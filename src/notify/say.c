@@ -30,8 +30,7 @@ static struct str make_token(struct notify *n, struct arena *arena, const struct
 
 static struct str waiting_json(struct notify *n, struct arena *arena, const struct asked *asked)
 {
-    BUF_SCOPE(buf, PENDING_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, PENDING_BYTES_MAX);
     gate_write_listed(n->options.gate, &out, &(struct listed){asked->session, asked->call});
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }

@@ -129,8 +129,7 @@ static void write_metadata(struct json_out *out, const struct message *message)
 
 static struct str write_message(const struct sending *sending, struct str replaces)
 {
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     const struct message *message = sending->message;
     struct str link = sending->channel->is_protected && message->look.n ? message->look : message->url;
     struct message less = *message;
@@ -222,8 +221,7 @@ static struct rc take_envelope(struct polling *polling, struct dial *dial, const
     const struct channel *channel = polling->sending.channel;
     struct str id = json_text(envelope, "envelope_id"), token;
     struct err why;
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     if (!id.n)
         return RC_OK;
     json_open(&out, '{');

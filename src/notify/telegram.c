@@ -69,8 +69,7 @@ static void write_buttons(struct json_out *out, const struct message *message)
 
 static struct str write_message(struct sending *sending, struct str replaces)
 {
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     const struct message *message = sending->message;
     json_open(&out, '{');
     json_member(&out, "chat_id", sending->channel->topic);
@@ -123,8 +122,7 @@ static void take_press(struct polling *polling, const struct json *press)
         words = polling_answer(polling, json_text(press, "data"));
     else
         log_line(LOG_WARN, "a press from another chat was refused", LOG_S("channel", sending->channel->name));
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "callback_query_id", json_text(press, "id"));
     json_member(&out, "text", words);

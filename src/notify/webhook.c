@@ -85,8 +85,7 @@ static struct rc sign(const struct sending *sending, long long now_s, struct str
 
 static struct rc send(struct sending *sending, struct err *err)
 {
-    BUF_SCOPE(buf, BODY_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     struct message brief = *sending->message;
     long long now_s = clock_wall_ms() / 1000;
     write_body(&out, sending);

@@ -282,8 +282,7 @@ struct str words_pending(struct arena *arena, const struct json *pending, enum d
 {
     static const char *const kept[] = {"toolCallId", "sessionId", "threadId", "agent", "requestedAt", "deadline",
                                        "digest", "risk", "risky", "riskWords", "alerted", "nobodyWaits", "cut"};
-    BUF_SCOPE(buf, pending->raw.n * 2 + 1024);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, pending->raw.n * 2 + 1024);
     json_open(&out, '{');
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         const struct json *value = json_get(pending, kept[i]);

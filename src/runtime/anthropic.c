@@ -25,8 +25,7 @@ static void put_block(struct json_out *out, struct arena *arena, struct str bloc
 
 static struct str text_block(struct arena *arena, struct str text)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("text"));
     json_key(&out, "text");
@@ -39,8 +38,7 @@ static struct str result_block(struct arena *arena, const struct talk *talk, con
 {
     bool is_error;
     struct str text = talk_outcome(arena, talk, talk_call(talk, use->id), &is_error);
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("tool_result"));
     json_member(&out, "tool_use_id", use->id);

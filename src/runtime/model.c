@@ -37,8 +37,7 @@ const struct provider *provider_find(const char *kind)
 
 static void tell(struct worker *w, const char *type, struct str text)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", str_of(type));
     json_member(&out, "sessionId", w->run->session);
@@ -109,8 +108,7 @@ static struct rc attempt_once(struct worker *w, struct attempt *attempt, const s
 {
     ARENA_SCOPE(arena);
     const char *headers[HEADERS_MAX];
-    BUF_SCOPE(body, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_ANSWER_BYTES);
     attempt->provider->write(&out, &arena, request);
     attempt->provider->headers(&arena, attempt->options->key, headers);
     struct fetch fetch = {

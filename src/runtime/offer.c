@@ -54,8 +54,7 @@ struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err)
         ARENA_SCOPE(arena);
         TRY(look(w, &arena, &more, err));
     }
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     gate_tool_definitions(w->runtime->gate, w->root, &out);
     *ret_tools = arena_str(&w->arena, buf_str(&buf));
     return RC_OK;

@@ -204,8 +204,7 @@ static void copy_options(struct runtime *runtime, const struct runtime_options *
 struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options)
 {
     struct runtime *runtime = heap_new(sizeof *runtime);
-    BUF_SCOPE(tools, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&tools);
+    JSON_SCOPE(tools, out, LIMIT_ANSWER_BYTES);
     CHECK(options->provider_count <= PROVIDERS_MAX);
     runtime->loop = loop;
     runtime->gate = options->gate;

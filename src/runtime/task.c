@@ -120,8 +120,7 @@ static struct execute_outcome outcome_of(struct arena *arena, const struct run_s
     } ends[] = {{RUN_FAILED, "The sub-agent failed"},
                 {RUN_REJECTED, "The user has ended the sub-agent"},
                 {RUN_CANCELLED, "The sub-agent was cancelled"}};
-    BUF_SCOPE(usage, LIMIT_TITLE_BYTES);
-    struct json_out out = json_out(&usage);
+    JSON_SCOPE(usage, out, LIMIT_TITLE_BYTES);
     run_usage_write(&out, &state->usage);
     struct execute_outcome outcome = {.usage = arena_str(arena, buf_str(&usage)),
                                       .text = state->text.n ? state->text : STR("(the sub-agent said nothing)")};

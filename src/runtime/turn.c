@@ -129,8 +129,7 @@ static void settle_ids(struct worker *w, struct answer *answer)
 
 static struct str message_data(struct worker *w, const struct answer *answer)
 {
-    BUF_SCOPE(content, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&content);
+    JSON_SCOPE(content, out, LIMIT_EVENT_BYTES);
     struct data_usage usage = prices_usage_data(&w->arena, &answer->usage);
     answer_write(&out, answer);
     return DATA(&w->arena, agent_message, .run = w->talk.run.id, .content = buf_str(&content),

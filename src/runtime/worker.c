@@ -100,8 +100,7 @@ struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err)
 static bool may_search(struct gate *gate, const struct session *session)
 {
     ARENA_SCOPE(scratch);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     const struct json *input, *verdict;
     CHECK(rc_ok(json_parse(&scratch, STR("{\"query\":\"anything\"}"), &input, NULL)));
     gate_explain(gate, &out, &scratch, &(struct explain){.session = session, .name = STR("WebSearch"), .input = input});

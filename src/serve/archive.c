@@ -33,8 +33,7 @@ static void print_result(const struct archive_result *result)
 
 static void print_json(const struct archive_result *result)
 {
-    BUF_SCOPE(buf, LIMIT_PATH_BYTES * 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_PATH_BYTES * 2);
     gate_archive_write(&out, result);
     buf_putc(&buf, '\n');
     cli_out(buf_str(&buf));

@@ -193,8 +193,7 @@ static struct str act(struct player *p, const struct demo_step *step)
 
 static struct rc report(struct player *p, const struct demo_step *step, struct str content, struct err *err)
 {
-    BUF_SCOPE(buf, 64 << 10);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 64 << 10);
     const struct json *answer;
     json_open(&out, '{');
     json_key(&out, "content");
@@ -250,8 +249,7 @@ static void explain(struct player *p)
 static struct rc ask_step(struct player *p, const struct demo_step *step, const struct json **ret_answer,
                           struct err *err)
 {
-    BUF_SCOPE(buf, 64 << 10);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 64 << 10);
     json_open(&out, '{');
     json_member(&out, "id", str_of(step->id));
     json_member(&out, "name", str_of(step->tool));

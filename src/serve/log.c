@@ -45,8 +45,7 @@ static struct rc read_options(struct looking *looking, struct cli *cli, struct e
 static bool print_event(struct looking *looking, const struct event *event)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES + LIMIT_EVENT_BYTES / 2);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES + LIMIT_EVENT_BYTES / 2);
     const struct json *json = NULL;
     event_write(&out, event);
     CHECK(rc_ok(json_parse(&arena, buf_str(&buf), &json, NULL)));

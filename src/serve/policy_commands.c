@@ -18,8 +18,7 @@ enum { IMPORT_BYTES_MAX = 4 << 20 };
 
 static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "effect", str_of(effect_name(rule->effect)));

@@ -122,8 +122,7 @@ static void put_json(struct json_out *out, unsigned line, const struct rule_sour
 static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
 {
     struct file_rules file;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     TRY(read_file(cli, path, &file, err));
     struct linted linted = policy_lint(&cli->arena, file.sources, file.count, clock_wall_ms());
     json_open(&out, '{');

@@ -32,8 +32,7 @@ struct rc store_copy_command(struct cli *cli, struct err *err)
                      (unsigned long long)copied.check.open, hex);
         return RC_OK;
     }
-    BUF_SCOPE(buf, 4096);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 4096);
     json_open(&out, '{');
     json_member_u64(&out, "events", copied.check.events);
     json_member_u64(&out, "already", copied.already);

@@ -38,8 +38,7 @@ static void print_words(const char *path, const struct store_check *check)
 
 static struct rc verify_files(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(buf, 1 << 20);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 1 << 20);
     json_open(&out, '[');
     for (int i = 0; i < cli->argc; i++) {
         struct store_check check = {0};
@@ -135,8 +134,7 @@ struct rc verify_command(struct cli *cli, struct err *err)
     cli->status = is_bad(&check);
     for (size_t i = 0; i < checks.count; i++)
         cli->status = cli->status || checks.items[i].why[0];
-    BUF_SCOPE(buf, 64 << 20);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 64 << 20);
     json_open(&out, '{');
     put_check(&out, &check);
     put_archives(&out, &checks);

@@ -74,8 +74,7 @@ static void put_bytes(struct json_out *out, const char *name, struct str bytes)
 struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
                                 const struct signature_claim *claim)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member_u64(&out, "v", 1);
     json_member(&out, "kind", str_of(key_kind_name(key->kind)));

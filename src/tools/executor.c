@@ -144,8 +144,7 @@ struct tool_look tool_look(const struct tool_use *use)
     struct plan plan;
     if (use->link && executor && executor->files)
         return link_look(use);
-    BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, PREVIEW_BYTES_MAX);
     bool fits = executor && rc_ok(tool_check(use, &err));
     json_open(&out, '{');
     if (fits && executor->plan && rc_ok(executor->plan(use, &plan, &err))) {

@@ -109,8 +109,7 @@ static void put_opened(struct json_out *out, const struct box_opened *opened)
 
 static bool send_request(const struct tool_use *use, const char *what, struct str files, int fd)
 {
-    BUF_SCOPE(buf, FRAME_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "what", str_of(what));
     json_member(&out, "name", use->name);
@@ -188,8 +187,7 @@ static struct rc ask(const struct tool_use *use, const char *what, struct str fi
 /* The preview, which says by whom the files were seen: the server has not looked at them. */
 static struct str name_executor(const struct tool_use *use, const struct json *preview)
 {
-    BUF_SCOPE(buf, FRAME_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
     json_open(&out, '{');
     for (const struct json *one = preview->first; one; one = one->next) {
         if (str_is(one->key, "executor"))
@@ -213,8 +211,7 @@ struct tool_look link_look(const struct tool_use *use)
     if (preview && preview->type == JSON_OBJECT && preview->raw.n <= PREVIEW_BYTES_MAX &&
         (files.n == 0 || digest_parse(files, &digest)))
         return (struct tool_look){.preview = name_executor(use, preview), .files = files};
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("generic"));
     json_member_raw(&out, "input", use->input->raw);

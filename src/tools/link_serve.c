@@ -71,8 +71,7 @@ static void put_done(struct json_out *out, const struct tool_use *use, struct st
 static void answer(int fd, const struct box_setting *box, const int *fds, int count)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, FRAME_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
     struct frame frame;
     const struct json *request;
     struct str text = STR_NONE;

@@ -105,8 +105,7 @@ struct definition_shown {
 
 static struct str preview_of(struct arena *arena, const struct definition_shown *shown)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("diff"));
     json_member(&out, "file_path", shown->path);

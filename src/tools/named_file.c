@@ -89,8 +89,7 @@ static void put_before(struct json_out *out, struct arena *arena, struct str byt
 
 struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str path = path_for_picture(use->input), bytes = STR_NONE;
     struct picture picture;
     if (str_empty(path) || !picture_inside(use->input))

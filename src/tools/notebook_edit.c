@@ -4,8 +4,7 @@
 
 static struct str source_of(struct arena *arena, struct str text)
 {
-    BUF_SCOPE(buf, FILE_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FILE_BYTES_MAX);
     json_open(&out, '[');
     while (text.n) {
         size_t end = str_find(text, '\n');
@@ -19,8 +18,7 @@ static struct str source_of(struct arena *arena, struct str text)
 
 static struct str new_cell(struct arena *arena, struct str type, struct str id, struct str source)
 {
-    BUF_SCOPE(buf, FILE_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, FILE_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "cell_type", type);
     if (str_is(type, "code")) {

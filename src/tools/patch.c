@@ -285,8 +285,7 @@ bool patch_write(struct json_out *out, struct str patch, const struct tool_use *
 
 struct str tool_named_patch(const struct tool_use *use, struct str patch)
 {
-    BUF_SCOPE(buf, PATCH_PREVIEW_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, PATCH_PREVIEW_BYTES_MAX);
     json_open(&out, '{');
     (void)patch_write(&out, patch, use);
     odd_text_member(&out, use->input);

@@ -78,8 +78,7 @@ static bool good_name(struct str name)
 
 static struct str definition_json(struct arena *arena, struct str description, struct str schema)
 {
-    BUF_SCOPE(buf, (size_t)MCP_DEFINITION_BYTES_MAX * 8);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, (size_t)MCP_DEFINITION_BYTES_MAX * 8);
     json_open(&out, '{');
     json_member(&out, "description", description);
     json_member_raw(&out, "inputSchema", schema);

@@ -294,8 +294,7 @@ static struct str digest(const struct tool_use *use)
 
 static struct str params_of(struct arena *arena, const struct found *found, const struct json *input)
 {
-    BUF_SCOPE(buf, MCP_MESSAGE_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, MCP_MESSAGE_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "name", found->own);
     json_member_raw(&out, "arguments", input->raw);

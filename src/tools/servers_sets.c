@@ -143,8 +143,7 @@ static void rest_others(struct servers *servers, struct str root, const struct s
 static struct server_news *file_news(struct arena *arena, struct str path, struct str digest, struct str text)
 {
     struct server_news *news = arena_new(arena, struct server_news);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_put_str(&out, text);
     *news = (struct server_news){.file = path, .digest = digest, .definition = arena_str(arena, buf_str(&buf)),
                                  .preview = mcp_definition_file_preview(arena, path, text)};

@@ -23,8 +23,7 @@ static void allow(struct buf *out, const struct hook *hook, struct str edited, s
 
 static struct str hash_of(struct arena *arena, const struct json *group, const struct json *hook)
 {
-    BUF_SCOPE(buf, HOOK_BYTES_MAX);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, HOOK_BYTES_MAX);
     char hex[DIGEST_HEX_BYTES];
     const struct json *matcher = json_get(group, "matcher"), *timeout = json_get(hook, "timeout");
     json_open(&out, '{');
@@ -55,8 +54,7 @@ static struct str section_of(struct arena *arena, const char *path, const struct
         const struct json *hook = hooks && hooks->count == 1 ? hooks->first : NULL;
         if (!hook || !str_has(json_text(hook, "command"), STR(" hook codex --wait")))
             continue;
-        BUF_SCOPE(buf, HOOK_BYTES_MAX);
-        struct json_out out = json_out(&buf);
+        JSON_SCOPE(buf, out, HOOK_BYTES_MAX);
         buf_puts(&buf, "[hooks.state.");
         json_put_str(&out, arena_printf(arena, "%s:pre_tool_use:%u:0", path, at)); /* valid as TOML, too */
         buf_printf(&buf, "]\ntrusted_hash = \"%.*s\"\n", STR_ARG(hash_of(arena, group, hook)));
