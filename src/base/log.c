@@ -23,17 +23,6 @@ void log_setup(enum log_level level, bool as_json)
     json_lines = as_json;
 }
 
-bool log_level_parse(struct str name, enum log_level *ret_level)
-{
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (str_is(name, names[i])) {
-            *ret_level = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct str shortened(struct str s)
 {
     return str_sub(s, 0, s.n < VALUE_BYTES_MAX ? s.n : VALUE_BYTES_MAX);

@@ -29,7 +29,6 @@ struct log_field {
 extern enum log_level log_level_now;
 
 void log_setup(enum log_level level, bool as_json);
-bool log_level_parse(struct str name, enum log_level *ret_level);
 /* Lines wait until log_flush (or until there are many): one write for all of a turn of the loop. Errors and
  * warnings are written at once, with what waits before them. */
 void log_hold(bool hold);

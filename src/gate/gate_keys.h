@@ -20,7 +20,6 @@ enum signed_when {
 };
 
 const char *signed_when_name(enum signed_when when);
-bool signed_when_parse(struct str name, enum signed_when *ret_when);
 
 const struct key_ring *gate_keys(const struct gate *gate);
 /* The setting in force: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */

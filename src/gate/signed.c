@@ -20,17 +20,6 @@ static const char *const when_names[] = {
 
 const char *signed_when_name(enum signed_when when) { return when_names[when]; }
 
-bool signed_when_parse(struct str name, enum signed_when *ret_when)
-{
-    for (unsigned i = 0; i < sizeof when_names / sizeof *when_names; i++) {
-        if (!str_is(name, when_names[i]))
-            continue;
-        *ret_when = (enum signed_when)i;
-        return true;
-    }
-    return false;
-}
-
 const struct key_ring *gate_keys(const struct gate *gate) { return &gate->keys; }
 
 enum signed_when gate_signed(const struct gate *gate)
