@@ -42,6 +42,12 @@ struct seq_range {
     uint64_t first, last;
 };
 
+/* A call that a search of the history may have found. */
+struct search_hit {
+    uint64_t seq; /* of its TOOL_CALL */
+    struct str session, call;
+};
+
 struct read {
     enum read_kind kind;
     struct arena arena;    /* owns the question's strings and the answer */

@@ -65,6 +65,7 @@ bool store_is_shared(const struct store *store);
 bool store_healthy(const struct store *store);
 
 #include "store/store_archive.h"
+#include "store/store_search.h"
 #include "store/store_whole.h"
 
 #endif
