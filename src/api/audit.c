@@ -5,6 +5,8 @@
  * 2. A page that does not begin at the end of the log may have passed an answer by: those calls are read
  *    one by one.
  * 3. One request looks at a bounded stretch of the log and says where the next begins.
+ * 4. A text is looked up in the full-text index (gate_search), which names the calls that may have it; each is read and
+ *    compared. Without the index, the log is looked through as in 1.
  */
 #include "api/cursor.h"
 
@@ -39,6 +41,9 @@ struct audit {
     struct exchange *x;
     struct arena *arena;
     struct str session, tool, actor, agent, project, decision, by, text;
+    struct str quoted;            /* the text as it stands in JSON */
+    struct history_search search;
+    size_t hit;                   /* the next hit to be read */
     int64_t since_ms, until_ms;
     uint64_t limit, before;
     enum audit_format format;
@@ -161,8 +166,8 @@ static bool holds(struct str text, struct str part)
 static bool call_wanted(const struct audit *audit, const struct event *event, const struct event *answer)
 {
     return event->at_ms >= audit->since_ms && event->at_ms <= audit->until_ms &&
-           (str_empty(audit->text) || holds(event->data, audit->text) || holds(event->actor, audit->text) ||
-            (answer && holds(answer->data, audit->text)));
+           (str_empty(audit->text) || holds(event->data, audit->quoted) || holds(event->actor, audit->text) ||
+            (answer && holds(answer->data, audit->quoted)));
 }
 
 /* Whether cwd is the project's folder or lies below it. */
@@ -301,7 +306,10 @@ static void finish(struct audit *audit)
                                        STR("application/x-ndjson")};
     struct exchange *x = audit->x;
     bool full = audit->count >= audit->limit && audit->last;
-    uint64_t next = full ? audit->last->seq : audit->ended || audit->high == 0 ? 0 : audit->high + 1;
+    const struct history_search *search = &audit->search;
+    bool all_looked_at = search->ready ? audit->hit == search->hit_count && !search->more : audit->high == 0;
+    uint64_t next = full ? audit->last->seq : audit->ended || all_looked_at ? 0
+                    : search->ready ? search->hits[audit->hit - 1].seq : audit->high + 1;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     put_page(&buf, audit, next);
     map_done(&audit->answers);
@@ -446,6 +454,82 @@ static void next_window(struct audit *audit)
     settle_next(audit);
 }
 
+/* ---- hits of the index ---- */
+
+static void next_hit(struct audit *audit);
+
+static void take_hit(struct audit *audit, const struct read *read)
+{
+    const struct event *call = NULL, *answer = NULL;
+    for (size_t i = 0; i < read->event_count; i++) {
+        if (read->events[i].kind == EVENT_TOOL_CALL)
+            call = &read->events[i];
+        else if (read->events[i].kind == EVENT_TOOL_APPROVAL_RESPONSE)
+            answer = &read->events[i];
+    }
+    if (!call) /* its session was archived */
+        return;
+    audit->ended = call->at_ms < audit->since_ms;
+    if (!call_wanted(audit, call, answer))
+        return;
+    struct record *record = make_record(audit, call, answer);
+    if (record_wanted(audit, record))
+        add_record(audit, record);
+}
+
+static void hit_read(struct read *read)
+{
+    struct audit *audit = read->arg;
+    struct err err = read->err;
+    if (err.code == ERR_OK)
+        take_hit(audit, read);
+    read_free(read);
+    if (err.code == ERR_OK) {
+        next_hit(audit);
+        return;
+    }
+    map_done(&audit->answers);
+    exchange_fail(audit->x, &err);
+}
+
+static void next_hit(struct audit *audit)
+{
+    const struct history_search *search = &audit->search;
+    while (audit->hit < search->hit_count && !str_empty(audit->session) &&
+           !str_eq(search->hits[audit->hit].session, audit->session))
+        audit->hit++;
+    if (audit->hit == search->hit_count || audit->ended || audit->count >= audit->limit) {
+        finish(audit);
+        return;
+    }
+    const struct search_hit *hit = &search->hits[audit->hit++];
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, hit->session);
+    read->call = arena_str(&read->arena, hit->call);
+    read->done = hit_read;
+    read->arg = audit;
+    gate_read(audit->x->gate, read);
+}
+
+static void searched(struct op *op)
+{
+    struct audit *audit = op->owner;
+    if (audit->search.ready)
+        next_hit(audit);
+    else
+        next_window(audit);
+}
+
+/* The text as it stands in the JSON of events. */
+static struct str quote(struct arena *arena, struct str text)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_put_str(&out, text);
+    struct str quoted = buf_str(&buf);
+    return quoted.n > 2 ? arena_str(arena, str_sub(quoted, 1, quoted.n - 1)) : text;
+}
+
 /* ---- the route ---- */
 
 static struct rc read_time(struct exchange *x, const char *name, int64_t *ret_ms, struct err *err)
@@ -490,7 +574,14 @@ static void start(struct audit *audit)
         audit->high = audit->before - 1;
     else
         audit->before = 0;
-    next_window(audit);
+    if (str_empty(audit->text)) {
+        next_window(audit);
+        return;
+    }
+    audit->quoted = quote(audit->arena, audit->text);
+    audit->search = (struct history_search){.op = gate_op(audit->arena, searched, audit), .text = audit->quoted,
+                                    .before = audit->before};
+    gate_search(audit->x->gate, &audit->search);
 }
 
 static void audit_session_found(struct exchange *x, const struct session *session)

@@ -67,6 +67,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->box = options->box;
     gate->store_url = options->store_url;
     gate->archive_folder = options->archive_folder;
+    gate->search_file = options->search_file;
     gate->web_private = options->web_private;
     gate->broken = options->broken;
     gate->broken_arg = options->arg;

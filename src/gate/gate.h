@@ -38,7 +38,7 @@ struct gate_options {
     bool web_private;        /* web pages on this machine and in private networks may be fetched */
     struct servers *servers; /* MCP servers whose tools may be used, too; NULL: none. Must outlive the gate */
     const char *managed;     /* the policy file that belongs to root; NULL: none */
-    const char *archive_folder;
+    const char *archive_folder, *search_file; /* search_file: the full-text index; NULL: none */
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
     bool asks_reads;         /* commands that only read inside the session's folder are asked about, too */
     const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */

@@ -8,6 +8,7 @@
 #include "io/work.h"
 
 struct gate;
+struct search_index;
 
 /* Reads what store.h can read; `read` comes back by its own `done`. */
 void gate_read(struct gate *gate, struct read *read);
@@ -28,5 +29,24 @@ void history_free(struct history *history);
 void gate_read_history(struct gate *gate, struct history *history);
 /* Writes the call as it was shown when it was asked, its answer and its result. */
 void gate_write_history(struct json_out *out, struct history *history);
+
+/* Calls whose input, actor or answer may have a text, found by the store's full-text index, which is brought up to date
+ * first. The receiver compares: some have it not. */
+struct history_search {
+    struct op op;
+    struct str text;         /* as it stands in the events' JSON */
+    uint64_t before;         /* calls made before this seq; 0: all */
+    struct search_hit *hits; /* newest first, in the arena of `op` */
+    size_t hit_count;
+    bool ready;              /* false: the index is not up to date, or there is none; the log must be looked through */
+    bool more;               /* there are older ones */
+    /* private to the gate */
+    struct search_index *index;
+    struct read *read;
+    struct job job;
+    uint64_t until, covered, taken;
+    struct err failure;
+};
+void gate_search(struct gate *gate, struct history_search *search);
 
 #endif

@@ -60,7 +60,8 @@ struct gate {
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
-    const char *store_url, *archive_folder; /* the options' */
+    const char *store_url, *archive_folder, *search_file; /* the options' */
+    bool searching;          /* the search index has a user (search.c) */
     void (*broken)(void *arg, const struct err *err); /* the options', too */
     void *broken_arg;
     struct archivist *archivist; /* the archiving that is under way, or NULL */

@@ -355,6 +355,7 @@ static struct rc open_process(struct process *process, struct err *err)
                                 .alert_seconds = settings->alert_after_s,
                                 .withdraw_seconds = settings->withdraw_after_s,
                                 .archive_folder = archive_folder(process->cli),
+                                .search_file = arena_printf(&process->cli->arena, "%s/search.db", settings->data).p,
                                 .box = boxes_open(process->cli),
                                 .web_private = settings->web_private,
                                 .broken = history_changed, .arg = process};
