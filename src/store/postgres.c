@@ -168,11 +168,11 @@ void postgres_send_text(struct postgres_handle *handle, const char *text, const 
 static bool socket_ready(PGconn *conn, bool to_write, int64_t deadline_us)
 {
     for (;;) {
-        int64_t left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
+        int64_t left_ms = (deadline_us - clock_steady_us()) / 1000 + 1;
         struct pollfd fd = {.fd = pq.PQsocket(conn), .events = (short)(POLLIN | (to_write ? POLLOUT : 0))};
         if (left_ms <= 0 || fd.fd < 0)
             return false;
-        int ready = poll(&fd, 1, (int)left_ms);
+        int ready = poll(&fd, 1, (int)(left_ms < ANSWER_MS ? left_ms : ANSWER_MS));
         if (ready > 0)
             return true;
         if (ready < 0 && errno != EINTR)
@@ -180,9 +180,14 @@ static bool socket_ready(PGconn *conn, bool to_write, int64_t deadline_us)
     }
 }
 
+static int64_t answer_deadline_us(const struct postgres_handle *handle)
+{
+    return handle->patient ? INT64_MAX : clock_steady_us() + (int64_t)ANSWER_MS * 1000;
+}
+
 struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
 {
-    int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
+    int64_t deadline_us = answer_deadline_us(handle);
     if (!handle->conn || !pq.PQpipelineSync(handle->conn))
         return fail_connection(handle, err);
     for (int left; (left = pq.PQflush(handle->conn)) != 0;) {
@@ -194,7 +199,7 @@ struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
 
 static struct rc next_result(struct postgres_handle *handle, PGresult **ret_result, struct err *err)
 {
-    int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
+    int64_t deadline_us = answer_deadline_us(handle);
     if (!handle->conn)
         return fail_connection(handle, err);
     while (pq.PQisBusy(handle->conn)) {

@@ -47,6 +47,7 @@ struct postgres_handle {
     PGconn *conn;           /* NULL: not connected */
     bool migrated;          /* true once this handle migrated the schema or does not have to */
     bool lent;              /* the connection goes through a pooler and is ours for one transaction at a time */
+    bool patient;           /* statements may take as long as they need (verify) */
     bool refused;           /* the server itself reported the last failure, so the transaction is rolled back */
     bool commit_sent;       /* COMMIT of the current group was sent and not answered: its outcome is unknown */
     bool lock_missed;       /* the last failure was a lock timeout */

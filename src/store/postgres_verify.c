@@ -7,6 +7,12 @@
 
 enum { PIECE_EVENTS = 5000, CONNECT_MS = 5000 };
 
+/* The settings of a connection are for small statements; those that compare whole tables need the planner's choice. */
+static const char settings[] =
+    "SELECT set_config('enable_seqscan', 'on', true), set_config('enable_hashjoin', 'on', true),"
+    " set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'auto', true),"
+    " set_config('idle_in_transaction_session_timeout', '0', true)";
+
 struct walk {
     struct postgres_handle *handle;
     struct verifier verifier;
@@ -206,10 +212,12 @@ static struct rc check_all(struct walk *walk, struct err *err)
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
     __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_CHECKPOINTER)};
+    RESULT_SCOPE(set);
     RESULT_SCOPE(begun);
     RESULT_SCOPE(still);
     int version;
     verifier_init(&walk.verifier, ret_check);
+    walk.handle->patient = true;
     TRY(postgres_connect(walk.handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
     TRY(postgres_version(walk.handle, &version, err));
     if (version == 0)
@@ -218,6 +226,7 @@ struct rc postgres_verify(const char *place, struct store_check *ret_check, stru
         return err_set(err, ERR_CONFLICT, "the database has version %d: start nod serve once to bring it up to date",
                        version);
     TRY(postgres_ask(walk.handle, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &begun, err));
+    TRY(postgres_ask(walk.handle, settings, &set, err));
     TRY(postgres_ask(walk.handle, STAND_STILL, &still, err));
     return check_all(&walk, err);
 }
