@@ -28,7 +28,7 @@ struct rc group_commit_remembered(const struct group_ways *ways, struct backend_
     if (!rows.whole)
         return RC_OK;
     *ret_tried = true;
-    TRY(ways->write(handle, &facts, &rows, false, ret_kept, err));
+    TRY(ways->write(handle, &facts, &rows, ret_kept, err));
     if (*ret_kept)
         memory_keep(memory, &facts);
     return RC_OK;
@@ -42,7 +42,7 @@ static bool any_assumed(const struct facts *facts)
     return call != NULL;
 }
 
-/* *ret_held false: an assumption may be wrong. */
+/* *ret_held false: an assumption may be wrong, or another process was faster. */
 static struct rc try_group(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                            struct append *group, bool all, bool *ret_held, struct err *err)
 {
@@ -59,7 +59,7 @@ static struct rc try_group(const struct group_ways *ways, struct backend_handle 
     if (rows.count == 0)
         TRY(ways->abandon(handle, err));
     else
-        TRY(ways->write(handle, &facts, &rows, true, ret_held, err));
+        TRY(ways->write(handle, &facts, &rows, ret_held, err));
     if (*ret_held)
         memory_keep(memory, &facts);
     return RC_OK;

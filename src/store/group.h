@@ -8,16 +8,17 @@ struct backend_handle;
 
 /* The operations of a backend for a group. */
 struct group_ways {
-    /* Takes whatever keeps other writers out, unless it has it, and fills in what is not known yet. `all`: nothing may
-     * be assumed; else a call whose TOOL_CALL the group brings may be said to be absent (`assumed`). */
+    /* Fills in what is not known yet. `all`: nothing may be assumed, and other writers are kept out from here on; else
+     * a call whose TOOL_CALL the group brings may be said to be absent (`assumed`). */
     struct rc (*load)(struct backend_handle *handle, struct facts *facts, bool all, struct err *err);
-    /* Writes and commits. `loaded`: after load, in the same transaction. *ret_held false: something that was remembered
-     * or assumed does not hold, and nothing was written. ERR_CONFLICT: a value of some append cannot be kept. */
-    struct rc (*write)(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
-                       bool *ret_held, struct err *err);
-    /* Ends the transaction that `load` began, without writing anything. */
+    /* Writes and commits, behind what others kept meanwhile (judge_move). *ret_held false: something that was loaded,
+     * remembered or assumed does not hold (any more), and nothing was written. ERR_CONFLICT: a value of some append
+     * cannot be kept. */
+    struct rc (*write)(struct backend_handle *handle, struct facts *facts, struct rows *rows, bool *ret_held,
+                       struct err *err);
+    /* Ends the transaction that `load` began, if it did, without writing anything. */
     struct rc (*abandon)(struct backend_handle *handle, struct err *err);
-    bool shared; /* other processes write, too: what is remembered may hold no more */
+    bool shared; /* other processes write, too: what is remembered or loaded may hold no more */
 };
 
 /* Commits a group by remembered facts alone, without reading the store. Only a group whose appends would all be

@@ -124,17 +124,16 @@ static void name_need(struct facts *facts, const struct need *need)
     case NEED_ABSENT:
     case NEED_PRESENT:
         (void)facts_call(facts, need->session, need->call);
-        return;
+        break;
     case NEED_CHANGED_AT:
     case NEED_LAST_AT:
     case NEED_NONE_AFTER:
-        (void)facts_head(facts, need->session);
-        return;
+        break;
     case NEED_RUN_AT:
         (void)facts_run(facts, need->session, need->call);
-        return;
+        break;
     }
-    err_die(__FILE__, __LINE__, "a need of no kind");
+    (void)facts_head(facts, need->session);
 }
 
 static void name_event(struct facts *facts, const struct event *event)
@@ -327,9 +326,46 @@ void judge_group(struct facts *facts, struct append *group, struct rows *ret_row
     *ret_rows = (struct rows){.events = arena_array(&facts->arena, struct event_row, events), .whole = true};
     facts->next_seq = facts->last_seq + 1;
     facts->next_hash = facts->last_hash;
+    for (struct fact_head *head = facts->first_head; head; head = head->next)
+        head->hash_before = head->hash;
     for (struct append *append = group; append; append = append->next) {
         append->outcome = judge_append(facts, append, ret_rows);
         ret_rows->whole = ret_rows->whole && append->outcome == APPEND_KEPT;
     }
     note_open(facts, ret_rows);
+}
+
+/* ---- behind what others have kept meanwhile ---- */
+
+static void move(uint64_t *seq, uint64_t after, uint64_t by)
+{
+    if (*seq > after)
+        *seq += by;
+}
+
+void judge_move(struct facts *facts, struct rows *rows, uint64_t last_seq)
+{
+    CHECK(last_seq >= facts->last_seq);
+    uint64_t after = facts->last_seq, by = last_seq - after;
+    if (by == 0)
+        return;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct event_row *row = &rows->events[i];
+        row->event->seq += by;
+        move(&row->chain, after, by);
+        move(&row->call_seq, after, by);
+    }
+    for (struct fact_head *head = facts->first_head; head; head = head->next) {
+        move(&head->first_seq, after, by);
+        move(&head->last_seq, after, by);
+        move(&head->changed_seq, after, by);
+        move(&head->archived_seq, after, by);
+    }
+    for (struct fact_call *call = facts->first_call; call; call = call->next)
+        for (int kind = 0; kind < EVENT_KIND_END; kind++)
+            move(&call->seqs[kind], after, by);
+    for (struct fact_run *run = facts->first_run; run; run = run->next)
+        move(&run->seq, after, by);
+    facts->last_seq += by;
+    facts->next_seq += by;
 }

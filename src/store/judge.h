@@ -22,6 +22,7 @@ struct fact_head {
     uint64_t changed_seq;   /* seq of its last SESSION_CHANGED event, 0: none */
     uint64_t archived_seq;  /* seq of its SESSION_ARCHIVED event, 0: not archived */
     struct digest hash;     /* chain hash of its last event */
+    struct digest hash_before; /* the same before this group */
     bool known;             /* filled in */
     bool stored;            /* the store had a row for it before this group */
     bool dirty;             /* this group has changed it */
@@ -64,7 +65,7 @@ struct facts {
 
 /* One event to be written, in the order of seq. */
 struct event_row {
-    const struct event *event;
+    struct event *event;
     struct digest hash;
     uint64_t chain;       /* the first seq of its session */
     uint64_t call_seq;    /* seq of its call's TOOL_CALL; 0: it is that event, or belongs to no call */
@@ -80,8 +81,8 @@ struct rows {
     bool whole;     /* every append of the group is accepted */
 };
 
-/* Collects the facts that the group depends on, and clears the seqs of its events. The facts must be zeroed; they refer
- * to the group's strings. */
+/* Collects the facts that the group depends on, the heads of all their sessions among them, and clears the seqs of its
+ * events. The facts must be zeroed; they refer to the group's strings. */
 void facts_name(struct facts *facts, struct append *group);
 void facts_done(struct facts *facts);
 struct fact_head *facts_head(struct facts *facts, struct str session);
@@ -90,5 +91,8 @@ struct fact_run *facts_run(struct facts *facts, struct str session, struct str t
 
 /* Judges the group: sets outcomes and seqs; the rows to write live in the facts' arena. Call it once per facts. */
 void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows);
+/* Other processes' events came in between, none of them about a session that the facts name: gives the events of the
+ * group the numbers behind `last_seq`, and changes all that refers to them. */
+void judge_move(struct facts *facts, struct rows *rows, uint64_t last_seq);
 
 #endif

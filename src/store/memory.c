@@ -9,6 +9,7 @@ enum { HEADS_MOST = 8192, CALLS_MOST = 16384 };
 
 struct known_head {
     uint64_t first_seq, last_seq, changed_seq, no;
+    uint64_t life; /* which one, counted over all heads */
     struct digest hash;
 };
 
@@ -18,6 +19,7 @@ static const enum event_kind call_kinds[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVA
 enum { CALL_KINDS = sizeof call_kinds / sizeof *call_kinds };
 
 struct known_call {
+    uint64_t life; /* of its session's head; of another one than it has now: not known */
     uint64_t seqs[CALL_KINDS];
 };
 
@@ -26,8 +28,9 @@ struct memory {
     unsigned handles;     /* reference count, guarded by memories_lock */
     struct memory *next;
     pthread_mutex_t lock;
-    uint64_t seq;         /* 0: nothing is known */
+    uint64_t seq;         /* everything up to it was followed or is not in here; 0: nothing is known */
     uint64_t known_after; /* the sessions and calls of all events after this one are known */
+    uint64_t lives;       /* how many there were */
     struct anchor last;   /* stays when the rest is forgotten */
     uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
@@ -170,7 +173,8 @@ static void recall_calls(struct memory *memory, struct facts *facts)
 {
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
         const struct known_call *known = map_get(&memory->calls, call->key);
-        if (!known)
+        const struct known_head *head = known ? map_get(&memory->heads, call->session) : NULL;
+        if (!head || head->life != known->life)
             continue;
         for (int i = 0; i < CALL_KINDS; i++)
             call->seqs[call_kinds[i]] = known->seqs[i];
@@ -181,11 +185,11 @@ static void recall_calls(struct memory *memory, struct facts *facts)
 bool memory_recall(struct memory *memory, struct facts *facts)
 {
     lock(&memory->lock);
-    facts->recalled = memory->seq != 0 && memory->seq == memory->last.seq;
+    facts->recalled = memory->seq != 0;
     if (facts->recalled) {
         recall_heads(memory, facts);
         recall_calls(memory, facts);
-        facts->last_seq = memory->seq;
+        facts->last_seq = memory->last.seq;
         facts->last_hash = memory->last.hash;
         facts->known_after = memory->known_after;
     }
@@ -214,35 +218,46 @@ static void keep_within_bounds(struct memory *memory)
     memory->seq = memory->known_after = seq;
 }
 
-static void keep_facts(struct memory *memory, const struct facts *facts)
+static void keep_head(struct memory *memory, const struct fact_head *head)
 {
-    for (const struct fact_head *head = facts->first_head; head; head = head->next) {
-        if (head->first_seq == 0 || head->archived_seq)
-            continue; /* a session that does not exist, or has left */
-        struct known_head *known = put(&memory->heads, head->session, sizeof *known);
-        *known = (struct known_head){head->first_seq, head->last_seq, head->changed_seq, head->no, head->hash};
-    }
-    for (const struct fact_call *call = facts->first_call; call; call = call->next) {
-        if (call->seqs[EVENT_TOOL_CALL] == 0)
-            continue;
-        struct known_call *known = put(&memory->calls, call->key, sizeof *known);
-        for (int i = 0; i < CALL_KINDS; i++)
-            known->seqs[i] = call->seqs[call_kinds[i]];
-    }
+    struct known_head *known = put(&memory->heads, head->session, sizeof *known);
+    if (known->last_seq > head->last_seq)
+        return; /* what came after this group was followed already */
+    bool next = digest_eq(&known->hash, &head->hash_before) || digest_eq(&known->hash, &head->hash);
+    *known = (struct known_head){head->first_seq, head->last_seq, head->changed_seq, head->no,
+                                 next && known->life ? known->life : ++memory->lives, head->hash};
 }
 
-void memory_keep(struct memory *memory, const struct facts *facts)
+static void keep_call(struct memory *memory, const struct fact_call *call, const struct fact_head *head)
+{
+    const struct known_head *now = map_get(&memory->heads, call->session);
+    if (!now || !digest_eq(&now->hash, &head->hash))
+        return;
+    struct known_call *known = put(&memory->calls, call->key, sizeof *known);
+    known->life = now->life;
+    for (int i = 0; i < CALL_KINDS; i++)
+        known->seqs[i] = call->seqs[call_kinds[i]];
+}
+
+static void keep_facts(struct memory *memory, struct facts *facts)
+{
+    for (const struct fact_head *head = facts->first_head; head; head = head->next)
+        if (head->first_seq && !head->archived_seq) /* else it does not exist, or has left */
+            keep_head(memory, head);
+    for (const struct fact_call *call = facts->first_call; call; call = call->next)
+        if (call->seqs[EVENT_TOOL_CALL])
+            keep_call(memory, call, facts_head(facts, call->session));
+}
+
+void memory_keep(struct memory *memory, struct facts *facts)
 {
     uint64_t last_seq = facts->next_seq - 1;
     lock(&memory->lock);
-    if (memory->seq != facts->last_seq && memory->seq < last_seq)
-        forget(memory);
-    if (memory->seq < last_seq || memory->seq == facts->last_seq) {
-        if (memory->seq == 0)
-            memory->known_after = facts->last_seq;
-        keep_facts(memory, facts);
-        memory->seq = last_seq;
-    }
+    if (memory->seq == 0)
+        memory->known_after = facts->last_seq;
+    keep_facts(memory, facts);
+    if (memory->seq == 0 || memory->seq == facts->last_seq)
+        memory->seq = last_seq; /* else what others kept before this group is still to be followed */
     go_forward(memory, last_seq, &facts->next_hash);
     if (facts->leaves)
         forget(memory);
@@ -250,33 +265,48 @@ void memory_keep(struct memory *memory, const struct facts *facts)
     unlock(&memory->lock);
 }
 
-static void follow_call(struct memory *memory, const struct event *event)
+static void follow_call(struct memory *memory, const struct event *event, uint64_t life)
 {
     ARENA_SCOPE(scratch);
     struct str key = arena_printf(&scratch, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
     struct known_call *call = event->kind == EVENT_TOOL_CALL ? put(&memory->calls, key, sizeof *call)
                                                              : map_get(&memory->calls, key);
+    if (call && event->kind == EVENT_TOOL_CALL)
+        *call = (struct known_call){.life = life};
     for (int i = 0; call && i < CALL_KINDS; i++)
         if (call_kinds[i] == event->kind)
             call->seqs[i] = event->seq;
+}
+
+/* The next event of a session that is in here, or its first. */
+static void follow_session(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
+{
+    struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, sizeof *head)
+                                                  : map_get(&memory->heads, event->session);
+    if (!head || event->seq <= head->last_seq)
+        return; /* not in here, or a group of our own has brought it */
+    if (head->life && event->no != head->no + 1) {
+        free(map_take(&memory->heads, event->session));
+        return;
+    }
+    if (head->life == 0)
+        head->life = ++memory->lives;
+    head->first_seq = chain;
+    head->last_seq = event->seq;
+    head->no = event->no;
+    head->hash = *hash;
+    if (event->kind == EVENT_SESSION_CHANGED)
+        head->changed_seq = event->seq;
+    if (event_kind_of_call(event->kind))
+        follow_call(memory, event, head->life);
 }
 
 static void follow_event(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
 {
     if (event->seq != memory->seq + 1 || event->kind == EVENT_SESSION_ARCHIVED)
         forget(memory);
-    struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, sizeof *head)
-                                                  : map_get(&memory->heads, event->session);
-    if (head && event->kind != EVENT_SESSION_ARCHIVED) {
-        head->first_seq = chain;
-        head->last_seq = event->seq;
-        head->no = event->no;
-        head->hash = *hash;
-        if (event->kind == EVENT_SESSION_CHANGED)
-            head->changed_seq = event->seq;
-    }
-    if (event_kind_of_call(event->kind))
-        follow_call(memory, event);
+    if (event->kind != EVENT_SESSION_ARCHIVED)
+        follow_session(memory, event, chain, hash);
     memory->seq = memory->known_after = event->seq; /* its session may be one that nobody has asked for */
     go_forward(memory, event->seq, hash);
 }

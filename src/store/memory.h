@@ -1,9 +1,11 @@
-/* The store as it was at one seq, as far as anybody has asked: heads of sessions and events of calls, so that the next
- * group need not look them up. One number guards all of it, because nothing changes without an event. The writer adds
- * its own groups; on a store that other processes write, too, whoever reads all events adds theirs, in order of seq.
+/* The store as far as anybody has asked: heads of sessions and events of calls, so that the next group need not look
+ * them up. The writer adds its own groups; on a store that other processes write, too, whoever reads all events adds
+ * theirs, in order of seq, and a group holds only if every head that it names is still the one that was remembered:
+ * nothing about a session changes without an event of that session.
  *
- * 1. All that is in here was true at `seq`. Anything that cannot be followed without a gap empties it.
- * 2. A session is in here with its whole head, a call with all of its events, or not at all.
+ * 1. A session is in here with its whole head, a call with all of its events up to that head, or not at all. When a
+ *    head is looked up again it begins a new `life`, and calls that were known in an earlier one are not any more.
+ * 2. All numbers in here are at most that of the last event that is known.
  * 3. It is bounded: when it is full it is emptied, and fills again with what is asked for.
  *
  * The handles of one place share one; a lock guards it.
@@ -29,7 +31,7 @@ void memory_clear(struct memory *memory);
 /* Fills in what is remembered of the facts, and their last seq. False: nothing is known, not even that seq. */
 bool memory_recall(struct memory *memory, struct facts *facts);
 /* Adds the facts that a group has read and written, after its commit. */
-void memory_keep(struct memory *memory, const struct facts *facts);
+void memory_keep(struct memory *memory, struct facts *facts);
 /* Adds an event that another process stored, in the order of seq; events that are known already are skipped. */
 void memory_follow(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash);
 

@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "base/library.h"
 #include "store/backend.h"
+#include "store/memory.h"
 #include "store/postgres_sql.h"
 
 #if __has_include(<libpq-fe.h>)
@@ -38,7 +39,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 33, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 36, CHANNEL_BYTES = 40 };
 
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct postgres_handle {
@@ -49,7 +50,8 @@ struct postgres_handle {
     bool lent;              /* the connection goes through a pooler and is ours for one transaction at a time */
     bool patient;           /* statements may take as long as they need (verify) */
     bool refused;           /* the server itself reported the last failure, so the transaction is rolled back */
-    bool commit_sent;       /* COMMIT of the current group was sent and not answered: its outcome is unknown */
+    bool locked;            /* the writer's transaction is open and has the lock */
+    struct anchor sent;     /* the last event of a group that was sent, whose outcome is not known; seq 0: it is */
     bool lock_missed;       /* the last failure was a lock timeout */
     struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];
@@ -59,8 +61,7 @@ struct postgres_handle {
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
 
     /* Used by the writer only. */
-    struct id id;           /* id of this handle in the table `nodes` */
-    uint64_t group_no;      /* number of the group that was last sent */
+    struct id id;           /* names this handle in notifications and in the table `nodes` */
     uint64_t seen_seq;      /* last seq in the store before our last group */
     uint64_t part_end;      /* partitions exist up to this seq (exclusive); 0: not known */
     unsigned misses;        /* groups in a row for which `memory` was out of date */

@@ -1,6 +1,7 @@
 /* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
- * the outcome of a COMMIT whose answer was lost. When the connection is lost after the COMMIT was sent, the mark of the
- * group tells: it is read under the lock, which the lost transaction holds until it has ended one way or the other. */
+ * the outcome of a group whose answer was lost: the link of its last event is looked for under the lock, which the lost
+ * transaction holds until it has ended one way or the other. Words of a lost connection that the server reads later do
+ * nothing: when the group was sent again and kept, the heads that they name have changed. */
 #include "store/postgres_group.h"
 
 #include "base/log.h"
@@ -45,39 +46,67 @@ static struct rc connect_for_lock(struct postgres_handle *handle, int64_t deadli
     return handle->conn ? RC_OK : postgres_connect(handle, deadline_us, err);
 }
 
-/* Whether our last group was kept. The lock is had only when that transaction has ended. A group that was kept will be
- * told, though nobody here has read it: from now on the store must hold the last event that stands there with it. */
-static struct rc read_mark(struct postgres_handle *handle, bool *ret_kept, struct err *err)
+/* The session of the last event that was sent. */
+static struct str session_sent(const struct postgres_handle *handle, const struct append *group)
 {
-    RESULT_SCOPE(mark);
+    for (const struct append *append = group; append; append = append->next)
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
+            if (append->events[i].seq == handle->sent.seq)
+                return append->events[i].session;
+    err_die(__FILE__, __LINE__, "a group without its last event");
+}
+
+/* Others' events came before the group. */
+static void move_group(struct append *group, uint64_t by)
+{
+    for (struct append *append = group; append; append = append->next)
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
+            append->events[i].seq += by;
+}
+
+/* Looks for the group that was sent, and gives its events the numbers that they got. The lock is had only when its
+ * transaction has ended. A group that was kept will be told, though nobody here has read it: from now on the store must
+ * hold the last event that stands there with it. */
+static struct rc find_sent(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    RESULT_SCOPE(found);
     struct params params = {0};
-    params_str(&params, str_of(handle->id.text));
+    size_t count = 0;
+    for (const struct append *append = group; append; append = append->next)
+        count += append->outcome == APPEND_KEPT ? append->event_count : 0;
+    params_str(&params, session_sent(handle, group));
+    params_int(&params, &arena, (int64_t)(handle->sent.seq - count));
+    params_str(&params, (struct str){(const char *)handle->sent.hash.bytes, DIGEST_BYTES});
     int sent = postgres_send_lock(handle);
-    postgres_send(handle, SQL_MARKED, &params);
+    postgres_send(handle, SQL_SENT, &params);
     postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, sent, err));
-    TRY(postgres_take(handle, &mark, err));
+    TRY(postgres_take(handle, &found, err));
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
-    *ret_kept = pq.PQntuples(mark) == 1 && (uint64_t)row_int(mark, 0, 0) == handle->group_no;
+    *ret_kept = pq.PQntuples(found) == 1 && !pq.PQgetisnull(found, 0, 2);
     if (!*ret_kept)
         return RC_OK;
-    struct anchor last = {.seq = (uint64_t)row_int(mark, 0, 1)};
-    if (!row_digest(mark, 0, 2, &last.hash))
+    struct anchor last = {.seq = (uint64_t)row_int(found, 0, 0)};
+    if (!row_digest(found, 0, 1, &last.hash))
         return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
     TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
+    uint64_t at = (uint64_t)row_int(found, 0, 2);
+    move_group(group, at - handle->sent.seq);
+    handle->seen_seq = at - count;
     return RC_OK;
 }
 
-static struct rc resolve(struct postgres_handle *handle, bool *ret_kept, struct err *err)
+static struct rc resolve(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;
     for (;;) {
         struct rc rc = connect_for_lock(handle, deadline_us, err);
         if (rc_ok(rc))
-            rc = read_mark(handle, ret_kept, err);
+            rc = find_sent(handle, group, ret_kept, err);
         if (rc_ok(rc))
             return rc;
         if (!postgres_pause(&pause_ms, deadline_us)) {
@@ -118,7 +147,7 @@ static struct rc commit_patiently(struct backend_handle *opaque, struct append *
             memory_clear(handle->memory);
         }
         if (in_doubt) {
-            TRY(resolve(handle, &kept, err));
+            TRY(resolve(handle, first, &kept, err));
             if (kept)
                 return RC_OK;
         }

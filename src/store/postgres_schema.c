@@ -115,7 +115,96 @@ static const char *const step_5[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5};
+/* A group in one statement. Both are written here once for a version, like tables: a node of another one must still be
+ * able to call them, and is told by `version` that it is outdated (-1).
+ *
+ * put() writes the group if all that it rests on still holds, behind what others have kept meanwhile: numbers above
+ * `known_seq` are the group's own, and move. Returns the last seq before the group; -1: nothing was written.
+ *
+ * keep() takes the lock when all its parameters have arrived, so that a node that stops while sending holds nothing.
+ * Its first COMMIT gives the lock back and does not wait for the disk; the second one does. The message makes it
+ * wait: the server syncs a commit only if its transaction wrote to the log before, and NOTIFY alone does not. After the
+ * first one nothing fails for want of a lock, so that a lock timeout always means that nothing was kept. */
+#define PUT_TYPES                                                                                       \
+    "e_seq bigint[], e_session text[], e_thread text[], e_kind int[], e_at bigint[], e_actor text[], e_call text[]," \
+    " e_data text[], e_no bigint[], e_hash bytea[], e_chain bigint[], e_call_seq bigint[],"             \
+    " h_session text[], h_first bigint[], h_last bigint[], h_changed bigint[], h_hash bytea[], h_no bigint[]," \
+    " o_seq bigint[], o_call_seq bigint[], o_session text[], o_thread text[], o_call text[], o_deadline bigint[]," \
+    " answered bigint[], seen_session text[], seen_hash bytea[], new_call text[], new_session text[],"  \
+    " known_seq bigint, known_hash bytea, part_end bigint, version bigint"
+#define PUT_NAMES                                                                                       \
+    "e_seq, e_session, e_thread, e_kind, e_at, e_actor, e_call, e_data, e_no, e_hash, e_chain, e_call_seq," \
+    " h_session, h_first, h_last, h_changed, h_hash, h_no,"                                             \
+    " o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline, answered,"                            \
+    " seen_session, seen_hash, new_call, new_session, known_seq, known_hash, part_end, version"
+#define MOVED(seq) "CASE WHEN " seq " > known_seq THEN " seq " + shift ELSE " seq " END"
+
+static const char *const step_6[] = {
+    "CREATE FUNCTION put(" PUT_TYPES ", must boolean) RETURNS bigint LANGUAGE plpgsql AS $$\n"
+    "#variable_conflict use_column\n"
+    "DECLARE last bigint; shift bigint; ends bigint;\n"
+    "BEGIN\n"
+    "  SELECT coalesce(max(seq), 0) INTO last FROM events;\n"
+    "  IF last + cardinality(e_seq) >= part_end\n"
+    "    OR version IS DISTINCT FROM (SELECT value FROM meta WHERE name = 'schema_version')\n"
+    "    OR known_hash <> coalesce((SELECT hash FROM events WHERE seq = known_seq), '')\n"
+    "    OR EXISTS (SELECT 1 FROM unnest(seen_session, seen_hash) s(session_id, hash)\n"
+    "      LEFT JOIN chains c USING (session_id) WHERE s.hash <> coalesce(c.hash, ''))\n"
+    "    OR EXISTS (SELECT 1 FROM unnest(new_call, new_session) n(call_id, session_id)"
+    " JOIN calls USING (call_id, session_id))\n"
+    "  THEN\n"
+    "    IF must THEN\n"
+    "      RAISE EXCEPTION 'somebody wrote without the lock' USING ERRCODE = 'serialization_failure';\n"
+    "    END IF;\n"
+    "    RETURN -1;\n"
+    "  END IF;\n"
+    "  shift := last - known_seq;\n"
+    "  ends := last + cardinality(e_seq);\n"
+    "  WITH e AS MATERIALIZED (\n"
+    "      SELECT seq + shift AS seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n"
+    "      " MOVED("chain") " AS chain, " MOVED("call_seq") " AS call_seq\n"
+    "      FROM unnest(e_seq, e_session, e_thread, e_kind, e_at, e_actor, e_call, e_data, e_no, e_hash,\n"
+    "        e_chain, e_call_seq)\n"
+    "      u(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)),\n"
+    "    adds AS (INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n"
+    "      chain, call_seq) SELECT * FROM e),\n"
+    "    marks AS (INSERT INTO calls(call_id, session_id, kind, seq)\n"
+    "      SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),\n"
+    "    heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)\n"
+    "      SELECT session_id, " MOVED("first_seq") ", last_seq + shift, " MOVED("changed_seq") ", hash, no\n"
+    "      FROM unnest(h_session, h_first, h_last, h_changed, h_hash, h_no)\n"
+    "      u(session_id, first_seq, last_seq, changed_seq, hash, no)\n"
+    "      ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,\n"
+    "      changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash, no = EXCLUDED.no),\n"
+    "    opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)\n"
+    "      SELECT request_seq + shift, " MOVED("call_seq") ", session_id, thread_id, call_id, deadline_ms\n"
+    "      FROM unnest(o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline)\n"
+    "      u(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)),\n"
+    "    closes AS (DELETE FROM open_approvals WHERE request_seq = ANY(answered))\n"
+    "  INSERT INTO groups(last_seq, hash) SELECT ends, sha256((SELECT hash FROM groups WHERE last_seq = last) ||\n"
+    "    (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send(ends));\n"
+    "  RETURN last;\n"
+    "END $$",
+
+    "CREATE PROCEDURE keep(" PUT_TYPES ", channel text, node text, lent bigint, INOUT last bigint)\n"
+    "LANGUAGE plpgsql AS $$\n"
+    "BEGIN\n"
+    "  IF lent = 1 THEN PERFORM " SETTINGS("true") "; END IF;\n"
+    "  IF current_setting('transaction_isolation') <> 'read committed' THEN\n"
+    "    RAISE EXCEPTION 'default_transaction_isolation must be read committed';\n"
+    "  END IF;\n"
+    "  PERFORM " TAKE_LOCK ";\n"
+    "  last := put(" PUT_NAMES ", false);\n"
+    "  IF last < 0 THEN RETURN; END IF;\n"
+    "  PERFORM set_config('synchronous_commit', 'off', true);\n"
+    "  COMMIT;\n"
+    "  PERFORM set_config('lock_timeout', '0', true), " SYNCED("true") ",\n"
+    "    pg_logical_emit_message(true, 'nod', ''), pg_notify(channel, node || ' ' || last + cardinality(e_seq));\n"
+    "END $$",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

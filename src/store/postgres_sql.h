@@ -23,9 +23,22 @@ enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
     SETTING("plan_cache_mode", "force_generic_plan", local) ", " SETTING("jit", "off", local) ", "      \
     SETTING("enable_seqscan", "off", local) ", " SETTING("enable_hashjoin", "off", local) ", "          \
     SETTING("enable_mergejoin", "off", local) ", " SETTING("lock_timeout", "2s", local) ", "           \
+    SETTING("default_transaction_isolation", "read committed", local) ", "                              \
+    SETTING("default_transaction_read_only", "off", local) ", "                                         \
     SETTING("idle_in_transaction_session_timeout", "5s", local) ", "                                    \
+    SYNCED(local)
+#define SYNCED(local)                                                                                   \
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"  \
     " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
+#define TAKE_LOCK "pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)"
+
+/* The parameters of put(): the events, heads, requests opened and answered of a group as columns; then the heads as
+ * they were before it, calls that must be new, the last event that is known, where parts end, and which version writes.
+ */
+#define PUT_PARAMETERS                                                                                  \
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22," \
+    " $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33"
+enum { PUT_COUNT = 33 };
 
 /* Taken before the snapshot of a reading transaction: a partition that is replaced after the snapshot would seem empty.
  * */
@@ -45,8 +58,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(UNSYNCED, FOR_WRITER, "SELECT set_config('synchronous_commit', 'off', true)")                      \
     X(SYNC, FOR_ALL, "SELECT pg_logical_emit_message(true, 'nod', '')::text")                           \
     X(TELL, FOR_WRITER, "SELECT pg_logical_emit_message(true, 'nod', '')::text,"                         \
-      " pg_notify($1, id || ' ' || last_seq) FROM nodes WHERE id = $2 AND group_no = $3::bigint")       \
-    X(LOCK, FOR_WRITER, "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")       \
+      " pg_notify($1, $2 || ' ' || $3::bigint)")                                                        \
+    X(LOCK, FOR_WRITER, "SELECT " TAKE_LOCK)                                                            \
     X(THROW_OUT, FOR_WRITER, "SELECT count(pg_terminate_backend(a.pid)) FROM pg_locks l"                \
       " JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted"                \
       " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"              \
@@ -72,35 +85,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)"                                                              \
       " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0, 0 FROM events WHERE seq = $6::bigint")                  \
-    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $29::bigint AND NOT EXISTS"  \
-      "  (SELECT 1 FROM unnest($30::text[], $31::text[]) k(call_id, session_id)"                        \
-      "   JOIN calls USING (call_id, session_id))"                                                      \
-      "  AND coalesce((SELECT hash FROM events WHERE seq = $29::bigint), '') = $32::bytea"              \
-      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $33::bigint AS holds FROM events)," \
-      " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[]," \
-      " $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bytea[], $11::bigint[], $12::bigint[])" \
-      " e(" EVENT_COLUMNS ", hash, chain, call_seq) WHERE (SELECT holds FROM g)),"                      \
-      " adds AS (INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) SELECT * FROM e),"        \
-      " marks AS (INSERT INTO calls(call_id, session_id, kind, seq)"                                    \
-      "  SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),"                      \
-      " heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)"           \
-      "  SELECT * FROM unnest($13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[], $18::bigint[])" \
-      "  WHERE (SELECT holds FROM g)"                                                                   \
-      "  ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                          \
-      "  changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash, no = EXCLUDED.no),"                  \
-      " opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)" \
-      "  SELECT * FROM unnest($19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::bigint[])" \
-      "  WHERE (SELECT holds FROM g)),"                                                                 \
-      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($25::bigint[]) AND (SELECT holds FROM g))," \
-      " ends AS (INSERT INTO groups(last_seq, hash) SELECT $28::bigint, sha256("                        \
-      "  (SELECT hash FROM groups WHERE last_seq = $29::bigint) ||"                                     \
-      "  (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send($28::bigint))"            \
-      "  FROM g WHERE holds),"                                                                          \
-      " mark AS (INSERT INTO nodes(id, group_no, last_seq, at)"                                       \
-      "  SELECT $26::text, $27::bigint, $28::bigint, now() FROM g WHERE holds"                          \
-      "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
-      "  at = EXCLUDED.at)"                                                                             \
-      " SELECT 1 FROM g WHERE holds")                                                                   \
+    X(KEEP, FOR_WRITER, "CALL keep(" PUT_PARAMETERS ", $34, $35, $36, NULL)")                            \
+    X(WRITE, FOR_WRITER, "SELECT put(" PUT_PARAMETERS ", true)")                                        \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \
       " marks AS (DELETE FROM calls c USING away a WHERE c.call_id = a.call_id AND c.session_id = $3"   \
@@ -124,8 +110,10 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND c.archived_seq = 0 AND c.session_id <> '' AND ($4 = '' OR c.session_id = $4)"               \
       " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
       " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
-    X(MARKED, FOR_WRITER, "SELECT group_no, seq, hash FROM nodes,"                                       \
-      " (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last WHERE id = $1")                     \
+    X(SENT, FOR_WRITER, "SELECT last.seq, last.hash, (SELECT e.seq FROM chains c"                       \
+      " JOIN events e ON e.chain = c.first_seq WHERE c.session_id = $1 AND e.seq > $2::bigint"     \
+      " AND e.hash = $3::bytea)"                                                                        \
+      " FROM (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last")                            \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
     X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \

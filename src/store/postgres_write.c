@@ -1,21 +1,18 @@
-/* One attempt to commit a group: one transaction, in two round trips, or in one when all the facts that the group needs
- * are in memory.
+/* One attempt to commit a group: one CALL, which takes the lock, checks, writes, gives the lock back and syncs
+ * (postgres_schema.c). What the group rests on comes from memory (memory.h), or is asked for in a round trip before:
  *
- *   1  BEGIN; the lock; LEARN: the last seq; heads, calls and runs that the group is about
+ *   1  LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: the judge (judge.h)
- *   2  WRITE: events, calls, heads, open approvals, our mark; COMMIT, which does not wait for the disk
- *      a second transaction, which does: a message in the log, NOTIFY; COMMIT
+ *   2  KEEP: events, calls, heads, open approvals; nothing, if a session that the group is about is not as it was
  *
- * Each of the two is one statement: a statement costs the server more than a row does, and all others wait.
- * From memory (memory.h) it is BEGIN; the lock; WRITE; COMMIT: WRITE does nothing unless the last event is the one
- * remembered, and then LEARN follows. Two busy nodes make each other's memory stale, so after a miss some groups begin
- * with LEARN at once. postgres_commit.c handles failures.
+ * When other nodes were faster twice, and for what the server must be told in several statements (a new part, an
+ * archived session), the lock is taken before LEARN and held until the group is written: LEARN is true then. Nodes that
+ * write to the same sessions make each other's memory stale, so after a miss some groups begin with LEARN at once.
+ * postgres_commit.c handles failures.
  *
- * From the lock to the end of the first COMMIT no other node stores anything, so what was read stays true. The lock is
- * free before the sync: others may build on the group meanwhile, and their own sync covers it, because the server's log
- * is one file in order. Until somebody's sync is done the group is visible but not durable: see postgres_make_durable.
- * The message is what makes the second COMMIT wait: the server syncs a commit only if its transaction wrote to the log
- * before, and NOTIFY alone does not.
+ * The lock is free before the sync: others may build on the group meanwhile, and their own sync covers it, because the
+ * server's log is one file in order. Until somebody's sync is done the group is visible but not durable: see
+ * postgres_make_durable.
  */
 #include "store/postgres_column.h"
 #include "store/postgres_group.h"
@@ -131,10 +128,10 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
 {
     struct postgres_handle *handle = postgres_of(opaque);
     RESULT_SCOPE(rows);
-    (void)all; /* all of it is asked for in one statement anyway */
     struct anchor anchor = memory_anchor(handle->memory);
     struct learnt learnt = {0};
-    int sent = postgres_send_lock(handle);
+    handle->locked = all;
+    int sent = all ? postgres_send_lock(handle) : 0;
     send_names(handle, facts, &anchor);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, sent, err));
@@ -152,6 +149,12 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
 }
 
 /* ---- the second round trip ---- */
+
+/* Empty: there is none. */
+static struct str digest_str(const struct digest *digest, bool any)
+{
+    return (struct str){(const char *)digest->bytes, any ? DIGEST_BYTES : 0};
+}
 
 #define EVENTS_SCOPE(name)                                                                                        \
     COLUMNS_SCOPE(name, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, \
@@ -206,6 +209,15 @@ static void put_open(struct columns *opened, const struct event_row *row)
     column_int(&opened->columns[5], row->deadline_ms);
 }
 
+/* All heads that the group rests on, as they were before it. */
+static void put_seen(const struct facts *facts, struct columns *seen)
+{
+    for (const struct fact_head *head = facts->first_head; head; head = head->next) {
+        column_str(&seen->columns[0], head->session);
+        column_str(&seen->columns[1], digest_str(&head->hash_before, head->stored));
+    }
+}
+
 static void put_assumed(const struct facts *facts, struct columns *assumed)
 {
     for (const struct fact_call *call = facts->first_call; call; call = call->next) {
@@ -216,13 +228,14 @@ static void put_assumed(const struct facts *facts, struct columns *assumed)
     }
 }
 
-/* The parameters of WRITE in its order. */
+/* KEEP or WRITE, with the parameters of put() in its order. */
 static void send_write(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
 {
     EVENTS_SCOPE(events);
     COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES, COLUMN_BIGINT);
     COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
     COLUMNS_SCOPE(closed, COLUMN_BIGINT);
+    COLUMNS_SCOPE(seen, COLUMN_TEXT, COLUMN_BYTES);
     COLUMNS_SCOPE(assumed, COLUMN_TEXT, COLUMN_TEXT);
     struct params params = {0};
     for (size_t i = 0; i < rows->count; i++) {
@@ -233,19 +246,25 @@ static void send_write(struct postgres_handle *handle, struct facts *facts, cons
             column_int(&closed.columns[0], (int64_t)rows->events[i].closes);
     }
     put_heads(facts, &heads);
+    put_seen(facts, &seen);
     put_assumed(facts, &assumed);
     columns_params(&events, &params);
     columns_params(&heads, &params);
     columns_params(&opened, &params);
     columns_params(&closed, &params);
-    params_str(&params, str_of(handle->id.text));
-    params_int(&params, &facts->arena, (int64_t)++handle->group_no);
-    params_int(&params, &facts->arena, (int64_t)facts->next_seq - 1);
-    params_int(&params, &facts->arena, (int64_t)facts->last_seq);
+    columns_params(&seen, &params);
     columns_params(&assumed, &params);
-    params_str(&params, (struct str){(const char *)facts->last_hash.bytes, facts->last_seq ? DIGEST_BYTES : 0});
+    params_int(&params, &facts->arena, (int64_t)facts->last_seq);
+    params_str(&params, digest_str(&facts->last_hash, facts->last_seq != 0));
+    params_int(&params, &facts->arena, (int64_t)handle->part_end);
     params_int(&params, &facts->arena, postgres_version_known());
-    postgres_send(handle, SQL_WRITE, &params);
+    CHECK(params.count == PUT_COUNT);
+    if (!handle->locked) {
+        params_str(&params, str_of(handle->channel));
+        params_str(&params, str_of(handle->id.text));
+        params_int(&params, &facts->arena, handle->lent);
+    }
+    postgres_send(handle, handle->locked ? SQL_WRITE : SQL_KEEP, &params);
 }
 
 /* The events of sessions that leave with this group. Returns how many statements that is. */
@@ -280,13 +299,13 @@ static int send_sync(struct postgres_handle *handle, enum postgres_sql sql, cons
     return handle->lent ? 2 : 1;
 }
 
-/* Tells the others how far the store is durable; nothing when WRITE did not hold. */
+/* Tells the others how far the store is durable. */
 static int send_tell(struct postgres_handle *handle, struct facts *facts)
 {
     struct params params = {0};
     params_str(&params, str_of(handle->channel));
     params_str(&params, str_of(handle->id.text));
-    params_int(&params, &facts->arena, (int64_t)handle->group_no);
+    params_int(&params, &facts->arena, (int64_t)facts->next_seq - 1);
     return send_sync(handle, SQL_TELL, &params);
 }
 
@@ -319,55 +338,84 @@ struct rc postgres_take_commit(struct postgres_handle *handle, struct err *err)
     return postgres_end(handle, err);
 }
 
-/* `*ret_held`: what WRITE depends on; else nothing was written. */
-static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, const struct rows *rows, bool loaded,
-                            bool *ret_held, struct err *err)
+/* In the transaction that `load` has begun: what it found is true, so it holds. */
+static struct rc write_locked(struct postgres_handle *handle, struct facts *facts, const struct rows *rows,
+                              struct err *err)
 {
-    struct postgres_handle *handle = postgres_of(opaque);
-    RESULT_SCOPE(written);
-    *ret_held = false;
-    if (facts->next_seq > handle->part_end) {
-        if (!loaded)
-            return RC_OK; /* a part is made under the lock, before anything is written to it */
+    if (facts->next_seq > handle->part_end)
         TRY(postgres_make_parts(handle, facts->next_seq - 1, err));
-    }
-    int begun = loaded ? 0 : postgres_send_lock(handle);
     send_write(handle, facts, rows);
-    int leaves = send_leaves(handle, facts, rows);
+    int before = 1 + send_leaves(handle, facts, rows) + 1;
     postgres_send(handle, SQL_UNSYNCED, NULL);
     postgres_send(handle, SQL_COMMIT, NULL);
-    int before = send_tell(handle, facts);
-    handle->commit_sent = true;
+    int told = send_tell(handle, facts);
+    handle->sent = (struct anchor){facts->next_seq - 1, facts->next_hash};
     TRY(postgres_flush(handle, err));
-    struct rc rc = postgres_skip(handle, begun, err);
-    if (rc_ok(rc))
-        rc = postgres_take(handle, &written, err);
-    if (rc_ok(rc))
-        rc = postgres_skip(handle, leaves + 1, err);
+    struct rc rc = postgres_skip(handle, before, err);
     if (rc_bad(rc)) {
         /* If the server refused before the COMMIT, the outcome is known; if it did not answer, it is in doubt. */
-        handle->commit_sent = !handle->refused;
+        if (handle->refused)
+            handle->sent.seq = 0;
         return rc;
     }
     TRY(take_committed(handle, err));
-    TRY(postgres_skip(handle, before + 1, err));
-    TRY(postgres_take_commit(handle, err));
-    *ret_held = pq.PQntuples(written) == 1;
-    if (*ret_held) {
-        handle->seen_seq = facts->last_seq;
-        memory_note_durable(handle->memory, facts->next_seq - 1);
-    }
+    TRY(postgres_skip(handle, told + 1, err));
+    return postgres_take_commit(handle, err);
+}
+
+/* `*ret_last_seq`: the last one before the group, or -1. */
+static struct rc write_at_once(struct postgres_handle *handle, struct facts *facts, const struct rows *rows,
+                               int64_t *ret_last_seq, struct err *err)
+{
+    RESULT_SCOPE(kept);
+    *ret_last_seq = -1;
+    if (facts->next_seq > handle->part_end || facts->leaves)
+        return RC_OK; /* needs the lock beforehand */
+    send_write(handle, facts, rows);
+    handle->sent = (struct anchor){facts->next_seq - 1, facts->next_hash};
+    struct rc rc = postgres_flush(handle, err);
+    if (rc_ok(rc))
+        rc = postgres_take(handle, &kept, err);
+    if (rc_ok(rc))
+        rc = postgres_end(handle, err);
+    if (rc_ok(rc))
+        *ret_last_seq = row_int(kept, 0, 0);
+    else if (handle->refused && handle->lock_missed)
+        handle->sent.seq = 0; /* whatever else it refused may have come after the first COMMIT */
+    return rc;
+}
+
+static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, struct rows *rows, bool *ret_held,
+                            struct err *err)
+{
+    struct postgres_handle *handle = postgres_of(opaque);
+    int64_t last_seq = (int64_t)facts->last_seq;
+    bool locked = handle->locked;
+    struct rc rc = locked ? write_locked(handle, facts, rows, err)
+                          : write_at_once(handle, facts, rows, &last_seq, err);
+    handle->locked = false;
+    TRY(rc);
+    handle->sent.seq = 0;
+    *ret_held = last_seq >= 0;
+    if (!*ret_held)
+        return RC_OK;
+    judge_move(facts, rows, (uint64_t)last_seq);
+    handle->seen_seq = facts->last_seq;
+    memory_note_durable(handle->memory, facts->next_seq - 1);
     return RC_OK;
 }
 
-/* Rolls back. A refusal reveals events of other nodes, so these are made durable first. */
+/* A refusal reveals events of other nodes, so these are made durable first. */
 static struct rc abandon(struct backend_handle *opaque, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);
-    postgres_send(handle, SQL_ROLLBACK, NULL);
-    TRY(postgres_flush(handle, err));
-    TRY(postgres_skip(handle, 1, err));
-    TRY(postgres_end(handle, err));
+    if (handle->locked) {
+        handle->locked = false;
+        postgres_send(handle, SQL_ROLLBACK, NULL);
+        TRY(postgres_flush(handle, err));
+        TRY(postgres_skip(handle, 1, err));
+        TRY(postgres_end(handle, err));
+    }
     return postgres_make_durable(handle, handle->seen_seq, err);
 }
 
@@ -394,8 +442,9 @@ static struct rc commit_group(struct postgres_handle *handle, struct append *gro
 struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err)
 {
-    handle->commit_sent = false;
+    handle->locked = false;
+    handle->sent.seq = 0;
     struct rc rc = commit_group(handle, group, err);
-    *ret_in_doubt = rc_bad(rc) && handle->commit_sent;
+    *ret_in_doubt = rc_bad(rc) && handle->sent.seq;
     return rc;
 }

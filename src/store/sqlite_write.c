@@ -112,10 +112,6 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
         TRY(load_last(handle, facts, err));
     if (sqlite_late_due(handle, facts))
         TRY(sqlite_late_fill(handle, err));
-    for (struct fact_run *run = facts->first_run; run; run = run->next)
-        (void)facts_head(facts, run->session);
-    for (struct fact_call *call = facts->first_call; call; call = call->next)
-        (void)facts_head(facts, call->session);
     for (struct fact_head *head = facts->first_head; head; head = head->next)
         if (!head->known)
             TRY(load_head(handle, head, err));
@@ -225,11 +221,10 @@ static void roll_back(struct sqlite_handle *handle)
     sqlite_late_end(handle, false);
 }
 
-static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, const struct rows *rows, bool loaded,
-                            bool *ret_held, struct err *err)
+static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, struct rows *rows, bool *ret_held,
+                            struct err *err)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);
-    CHECK(loaded);
     *ret_held = true;
     for (size_t i = 0; i < rows->count; i++)
         TRY(add_row(handle, &rows->events[i], err));

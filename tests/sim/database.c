@@ -1,8 +1,9 @@
 /* The virtual database: a backend that keeps its rows in memory, and fails in every way that the real ones do.
  *
- * Shared, it does as PostgreSQL: several nodes, a lock around each group, what memory knows tried first, commits in
- * doubt that are resolved by a mark, notifications, a history that must not go backwards. Not shared, it does as
- * SQLite: one node whose memory is the truth, calls assumed to be new, a sync behind every commit.
+ * Shared, it does as PostgreSQL: several nodes, a lock around each group, what memory knows tried first, groups that
+ * move behind those of others, commits in doubt that are resolved by a mark, notifications, a history that must not go
+ * backwards. Not shared, it does as SQLite: one node whose memory is the truth, calls assumed to be new, a sync behind
+ * every commit.
  */
 #include "sim/fiber.h"
 #include "sim/sim.h"
@@ -158,8 +159,10 @@ void database_power_cut(void)
 static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
 {
     if (db()->shared) {
-        TRY(take_lock(handle, err));
-        TRY(visit(handle, true, err));
+        handle->locked = all;
+        if (all)
+            TRY(take_lock(handle, err));
+        TRY(visit(handle, all, err));
         TRY(check_history(handle, err));
     }
     rows_load(facts, all);
@@ -175,10 +178,19 @@ static bool assumptions_hold(const struct facts *facts)
     return true;
 }
 
-static bool is_at(const struct facts *facts)
+/* Whether the event that the group was judged behind is there. */
+static bool is_behind(const struct facts *facts)
 {
-    return facts->last_seq == db()->count &&
-           (db()->count == 0 || digest_eq(&facts->last_hash, &db()->rows[db()->count - 1].hash));
+    return facts->last_seq <= db()->count &&
+           (facts->last_seq == 0 || digest_eq(&facts->last_hash, &db()->rows[facts->last_seq - 1].hash));
+}
+
+static bool heads_hold(const struct facts *facts)
+{
+    for (const struct fact_head *head = facts->first_head; head; head = head->next)
+        if (!rows_end_with(head->session, head->stored ? &head->hash_before : NULL))
+            return false;
+    return true;
 }
 
 /* COMMIT was sent. */
@@ -205,37 +217,38 @@ static struct rc commit_shared(struct backend_handle *handle, const struct rows 
     return unavailable(err);
 }
 
-static struct rc write_shared(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
-                              bool *ret_held, struct err *err)
+/* A group whose lock is not held yet takes it when all of it has arrived. */
+static struct rc write_shared(struct backend_handle *handle, struct facts *facts, struct rows *rows, bool *ret_held,
+                              struct err *err)
 {
     *ret_held = false;
-    if (!loaded)
-        TRY(take_lock(handle, err));
     if (sim_luck(FAULT_STUCK, 30)) { /* half of it is sent */
         fiber_wait(NULL, sim->steady_us + 20000000);
         handle->commit_sent = true;
     }
     handle->group_no++;
-    TRY(visit(handle, true, err));
-    if (!is_at(facts) || !assumptions_hold(facts)) {
+    bool locked = handle->locked;
+    handle->locked = false;
+    TRY(locked ? visit(handle, true, err) : take_lock(handle, err));
+    if (!is_behind(facts) || !heads_hold(facts) || !assumptions_hold(facts)) {
         unlock_database(handle);
         return RC_OK;
     }
     *ret_held = true;
+    judge_move(facts, rows, db()->count);
     TRY(commit_shared(handle, rows, err));
     handle->seen_seq = facts->last_seq;
     return RC_OK;
 }
 
 /* Between the write and the sync the power may fail. A sync that fails leaves nothing of the group. */
-static struct rc write_alone(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
-                             bool *ret_held, struct err *err)
+static struct rc write_alone(struct backend_handle *handle, struct facts *facts, struct rows *rows, bool *ret_held,
+                             struct err *err)
 {
-    CHECK(loaded);
     *ret_held = assumptions_hold(facts);
     if (!*ret_held)
         return RC_OK;
-    if (!is_at(facts))
+    if (!is_behind(facts) || facts->last_seq != db()->count)
         sim_fail("the node does not know the last event of its own store");
     rows_settle(handle->group, rows, NULL);
     if (sim->mistake == MISTAKE_NOT_SYNCED) {
@@ -252,10 +265,10 @@ static struct rc write_alone(struct backend_handle *handle, struct facts *facts,
     return RC_OK;
 }
 
-static struct rc write_rows(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
-                            bool *ret_held, struct err *err)
+static struct rc write_rows(struct backend_handle *handle, struct facts *facts, struct rows *rows, bool *ret_held,
+                            struct err *err)
 {
-    return (db()->shared ? write_shared : write_alone)(handle, facts, rows, loaded, ret_held, err);
+    return (db()->shared ? write_shared : write_alone)(handle, facts, rows, ret_held, err);
 }
 
 static struct rc abandon(struct backend_handle *handle, struct err *err)
@@ -294,7 +307,7 @@ static struct rc commit_once(struct backend_handle *handle, struct append *group
         forget_rules(group);
     if (sim->mistake == MISTAKE_SECOND_RUN)
         forget_runs(group);
-    handle->commit_sent = false;
+    handle->commit_sent = handle->locked = false;
     handle->group = group;
     if (!db()->shared)
         return group_commit(&alone_ways, handle, handle->memory, group, err);

@@ -58,6 +58,12 @@ static uint64_t archived_at(struct str session)
     return last && last->event.kind == EVENT_SESSION_ARCHIVED ? last->event.seq : 0;
 }
 
+bool rows_end_with(struct str session, const struct digest *hash)
+{
+    const struct row *last = last_of(session);
+    return last ? hash && digest_eq(&last->hash, hash) : !hash;
+}
+
 /* ---- facts ---- */
 
 static void load_head(struct fact_head *head)
@@ -93,8 +99,6 @@ static void forget_some(struct facts *facts)
 void rows_load(struct facts *facts, bool all)
 {
     bool alone = !sim->db.shared && !all;
-    for (struct fact_run *run = facts->first_run; run; run = run->next)
-        (void)facts_head(facts, run->session);
     for (struct fact_head *head = facts->first_head; head; head = head->next) {
         if (!alone || !head->known)
             load_head(head);

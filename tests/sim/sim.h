@@ -108,6 +108,7 @@ struct backend_handle {
     uint64_t group_no, seen_seq;
     unsigned generation;       /* of the database's connections, when the lock was taken */
     bool commit_sent;
+    bool locked;               /* since the facts were loaded */
     bool used;                 /* by a thread, or by the loop */
 };
 
@@ -292,6 +293,8 @@ void database_promote(void);
 void database_end_ghost(bool kept);
 void database_drop_connections(void);
 void rows_load(struct facts *facts, bool all);
+/* Whether that is the link of the session's last row; NULL: it has none. */
+bool rows_end_with(struct str session, const struct digest *hash);
 void rows_answer(struct read *read);
 /* Writes what the judge kept of the group, compared with a look through all rows. */
 void rows_settle(struct append *group, const struct rows *rows, struct ghost *ghost);
