@@ -198,6 +198,42 @@ def test_out_of_order_commits_are_not_possible(pg, world):
     world.nod("verify", "--store", url)
 
 
+def learnt_and_written(path, begun):
+    """How many groups asked for something first, and how many were written, by what the server's log says since then."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        file.seek(begun)
+        said = file.read()
+    return said.count("execute LEARN:"), said.count("execute KEEP:") + said.count("execute WRITE:")
+
+
+def test_nodes_with_sessions_of_their_own_do_not_make_each_other_ask(pg, world):
+    """Groups of two nodes alternate: each finds others' events before its own and moves behind them, in one round trip."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name)
+    pg.sql(f'ALTER DATABASE "{name}" SET log_statement = \'all\'', name)
+    servers, _ = nodes(pg, world, 2, url)
+    admin = servers[0].admin()
+    eventually(lambda: at(servers[1], admin).get("/api/sessions").status == 200, "the token is known")
+    sessions = [at(node, admin).session(**ASK) for node in servers]
+    path = os.path.join(pg.folder, "log")
+    begun = os.path.getsize(path)
+
+    def work(k):
+        for n in range(40):
+            at(servers[k], admin).call(sessions[k]["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+            at(servers[k], admin).decided(sessions[k]["id"], f"c{n}", "allow_once")
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(3 * PATIENCE)
+    learnt, written = learnt_and_written(path, begun)
+    must(written >= 160, f"{written} groups were written")
+    must(learnt < written / 20, f"{learnt} of {written} groups had to ask first")
+    must(len([e for e in admin.events() if e["type"] == "TOOL_APPROVAL_RESPONSE"]) == 80, "answers")
+    world.nod("verify", "--store", url)
+
+
 def test_what_is_remembered_is_not_asked_for(pg, world):
     """Calls at A, decisions at B: most groups go out in one round trip, from what each remembers of both."""
     name = f"n{os.path.basename(world.folder)}"
@@ -214,10 +250,7 @@ def test_what_is_remembered_is_not_asked_for(pg, world):
         admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
         eventually(lambda n=n: [p for p in person.pending() if p["toolCallId"] == f"c{n}"], "it is pending at the other node")
         person.decided(session["id"], f"c{n}", "allow_once")
-    with open(path, encoding="utf-8", errors="replace") as file:
-        file.seek(begun)
-        said = file.read()
-    learnt, written = said.count("execute LEARN:"), said.count("execute WRITE:")
+    learnt, written = learnt_and_written(path, begun)
     must(written >= 40, f"{written} groups were written")
     must(learnt < written / 2, f"{learnt} of {written} groups had to ask first")
     for n in range(20):  # what does not hold is found out by asking
