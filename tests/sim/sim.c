@@ -329,11 +329,11 @@ static int find_mistakes(const char *only)
         uint64_t seed = 1;
         if (only && !strstr(words[mistake], only))
             continue;
-        while (seed <= 1500 && !run((struct wish){.seed = seed, .mistake = (enum mistake)mistake})[0])
+        while (seed <= 5000 && !run((struct wish){.seed = seed, .mistake = (enum mistake)mistake})[0])
             seed++;
-        bool found = seed <= 1500;
+        bool found = seed <= 5000;
         (void)printf("%-8s %s: %s (after %llu seeds)\n", found ? "found" : "MISSED", words[mistake], sim->failure,
-                     (unsigned long long)(found ? seed : 1500));
+                     (unsigned long long)(found ? seed : 5000));
         (void)fflush(stdout);
         missed += !found;
     }
