@@ -119,7 +119,7 @@ struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
         if (rc_ok(remote_get(cli, STR("/healthz"), &reply, NULL))) {
             if (ret_pid)
                 *ret_pid = pid;
-            cli_note("a nod server runs now (process %d); its words are in %s", (int)pid, log);
+            cli_note("a nod server runs now (process %d); its log is %s", (int)pid, log);
             return RC_OK;
         }
         remote_close(cli);

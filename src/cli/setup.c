@@ -79,7 +79,7 @@ static void say_service(struct buf *out, struct setup *setup)
         buf_printf(out, "  server       write %s and start it with systemd, now and at every login\n",
                    setup_unit_path(cli));
     else
-        buf_printf(out, "  server       start `nod serve` in the background, its words in %s/serve.log\n"
+        buf_printf(out, "  server       start `nod serve` in the background; its log is %s/serve.log\n"
                         "               (without systemd --user: after the machine restarts, run nod setup again)\n",
                    cli->settings.data);
 }
