@@ -122,50 +122,60 @@ static bool not_opened(const struct session *session, const struct tool_facts *f
            !str_is(verdict->source, "session") && !str_is(session->mode, "bypassPermissions");
 }
 
-enum { SWEEP_LEVELS = 3, LISTED_LEVELS = 64, SWEEP_ENTRIES = 4096 };
+/* Names that one look at the disk reads, which takes some ten milliseconds; with more files a person is asked. */
+enum { LOOK_ENTRIES = 16384 };
 
 static bool is_secret(struct str path, struct str real)
 {
     return policy_hides(path, STR_NONE) || policy_hides(real, STR_NONE);
 }
 
-static bool is_shown_secret(struct str path, struct str real)
+static bool is_unsafe(void *arg, struct str path, struct str real)
 {
+    const struct sweep *sweep = arg;
     size_t at = path.n;
     while (at > 0 && path.p[at - 1] != '/')
         at--;
-    return at < path.n && path.p[at] != '.' && is_secret(path, real);
+    switch (sweep->kind) {
+    case SWEEP_NONE: return false;
+    case SWEEP_LINKS: return path.p != real.p && is_secret(real, real);
+    case SWEEP_SHOWN: return at < path.n && path.p[at] != '.' && is_secret(path, real);
+    case SWEEP_ALL: break;
+    }
+    return is_secret(path, real);
 }
 
-static bool is_link_to_secret(struct str path, struct str real) { return path.p != real.p && is_secret(real, real); }
-
-/* A command that reads all files below a folder passes without a rule only where none of them is a secret. Looks at the
- * session's folder, up to SWEEP_LEVELS deep; blocks for the time of that. */
-static void check_sweep(struct arena *arena, const struct session *session, struct verdict *verdict)
+static void ask_instead(struct verdict *verdict, struct str why)
 {
-    size_t entries = SWEEP_ENTRIES;
-    if (verdict->sweep == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
-        return;
-    bool links = verdict->sweep == SWEEP_LINKS;
-    struct str found = links_find(arena, session->cwd, SWEEP_LEVELS, &entries,
-                                  links                           ? is_link_to_secret
-                                  : verdict->sweep == SWEEP_ALL ? is_secret
-                                                                  : is_shown_secret);
-    if (str_empty(found) || (links && entries == 0))
-        return;
     verdict->effect = EFFECT_ASK;
     verdict->source = STR("default");
-    verdict->why = entries == 0
-                       ? STR("it reads every file below a folder, too many to look whether one of them holds keys")
-                       : arena_printf(arena, "it reads every file below a folder, and %.*s may hold keys",
-                                      STR_ARG(found));
+    verdict->why = why;
     verdict->rule = STR_NONE;
     verdict->rule_count = 0;
 }
 
-/* The shell cuts `a /etc/b` into two names, xargs reads quotes, too. */
-static bool is_cut_in_two(struct str path, struct str real)
+/* A command that reads files which it does not name passes without a rule only where none of them is a secret. Looks at
+ * all of them, and blocks for the time of that; where they are too many, or cannot be looked at, a person is asked. */
+static void check_sweep(struct arena *arena, const struct session *session, struct verdict *verdict)
 {
+    struct sweep *sweep = &verdict->sweep;
+    if (sweep->kind == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
+        return;
+    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = sweep, .levels = sweep->levels,
+                                  .whole = sweep->levels == SWEEP_DEEP, .entries = LOOK_ENTRIES};
+    struct str found = links_find(&search, sweep->folder);
+    if (search.gave_up)
+        ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and those in %.*s are too many "
+                                                 "to look whether one of them holds keys", STR_ARG(found)));
+    else if (!str_empty(found))
+        ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s may hold keys",
+                                          STR_ARG(found)));
+}
+
+/* The shell cuts `a /etc/b` into two names, xargs reads quotes, too. */
+static bool is_cut_in_two(void *arg, struct str path, struct str real)
+{
+    (void)arg;
     (void)real;
     size_t at = path.n;
     while (at > 0 && path.p[at - 1] != '/' && !strchr(" \t\n\"'\\", path.p[at - 1]))
@@ -177,20 +187,16 @@ static bool is_cut_in_two(struct str path, struct str real)
  * Looks below the session's folder as far as a listing goes. */
 static void check_listed(struct arena *arena, const struct session *session, struct verdict *verdict)
 {
-    size_t entries = SWEEP_ENTRIES;
     if (!verdict->listed || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
         return;
-    struct str found = links_find(arena, session->cwd, LISTED_LEVELS, &entries, is_cut_in_two);
-    if (str_empty(found))
-        return;
-    verdict->effect = EFFECT_ASK;
-    verdict->source = STR("default");
-    verdict->why = entries == 0
-                       ? STR("it reads the files of a list, too many to look whether a name has blanks in it")
-                       : arena_printf(arena, "it reads the files of a list, and %.*s has blanks or quotes in its name, "
-                                             "which make other names of it", STR_ARG(found));
-    verdict->rule = STR_NONE;
-    verdict->rule_count = 0;
+    struct links_search search = {.arena = arena, .wanted = is_cut_in_two, .levels = SWEEP_DEEP, .whole = true,
+                                  .entries = LOOK_ENTRIES};
+    struct str found = links_find(&search, session->cwd);
+    if (search.gave_up)
+        ask_instead(verdict, STR("it reads the files of a list, too many to look whether a name has blanks in it"));
+    else if (!str_empty(found))
+        ask_instead(verdict, arena_printf(arena, "it reads the files of a list, and %.*s has blanks or quotes in its "
+                                                 "name, which make other names of it", STR_ARG(found)));
 }
 
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,37 +67,57 @@ bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret
     return there;
 }
 
-/* Folders of tools, which hold thousands of files and are no place for secrets of one's own. */
-static bool passed_over(const char *name)
+/* Folders of tools, which hold thousands of files and no secrets of one's own; `target` only where cargo made it. */
+static bool passed_over(struct links_search *search, struct str folder, const char *name)
 {
-    static const char *const names[] = {".", "..", ".git", "node_modules", "target", "build", "dist", ".venv", "venv",
-                                        "__pycache__", "vendor"};
+    static const char *const names[] = {".", "..", ".git", "node_modules", ".venv", "venv", "__pycache__"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    return false;
+    return strcmp(name, "target") == 0 &&
+           access(arena_c(search->arena, put_before(search->arena, folder, STR("target/CACHEDIR.TAG"))), F_OK) == 0;
 }
 
-struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
-                      bool (*wanted)(struct str path, struct str real))
+static bool is_folder(struct links_search *search, const struct dirent *entry, struct str path)
+{
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return lstat(arena_c(search->arena, path), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static struct str give_up(struct links_search *search, struct str folder)
+{
+    search->gave_up = true;
+    return folder;
+}
+
+struct str links_find(struct links_search *search, struct str folder)
 {
     struct str found = STR_NONE;
-    DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(arena, folder)) : NULL;
+    DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(search->arena, folder)) : NULL;
     if (!dir)
-        return STR_NONE;
+        return errno == ENOENT || errno == ENOTDIR ? STR_NONE : give_up(search, folder);
+    search->levels--;
     for (struct dirent *entry; str_empty(found) && (entry = readdir(dir));) {
-        if (passed_over(entry->d_name))
+        if (passed_over(search, folder, entry->d_name))
             continue;
-        struct str path = arena_printf(arena, "%.*s/%s", STR_ARG(folder), entry->d_name);
-        if ((*entries)-- == 0) {
-            *entries = 0;
-            found = folder;
-        } else if (wanted(path, entry->d_type == DT_LNK ? links_follow(arena, path) : path)) {
-            found = path;
-        } else if (levels > 1 && entry->d_type == DT_DIR) {
-            found = links_find(arena, path, levels - 1, entries, wanted);
+        if (search->entries == 0) {
+            found = give_up(search, folder);
+            break;
         }
+        search->entries--;
+        struct str path = put_before(search->arena, folder, str_of(entry->d_name));
+        bool below = is_folder(search, entry, path);
+        bool plain = below || entry->d_type == DT_REG;
+        if (search->wanted(search->arg, path, plain ? path : links_follow(search->arena, path)))
+            found = path;
+        else if (below && search->levels > 0)
+            found = links_find(search, path);
+        else if (below && search->whole)
+            found = give_up(search, path);
     }
+    search->levels++;
     (void)closedir(dir);
     return found;
 }

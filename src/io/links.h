@@ -12,9 +12,18 @@ struct str links_follow(struct arena *arena, struct str path);
  * link). */
 bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret_shared);
 
-/* Finds a file below the folder, at most `levels` deep, for which `wanted` is true; empty: none. `real` is where a link
- * leads, else the same path. Reads at most `entries` names; when there are more, returns the folder it came to. */
-struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
-                      bool (*wanted)(struct str path, struct str real));
+/* A search for a file below a folder. */
+struct links_search {
+    struct arena *arena;
+    bool (*wanted)(void *arg, struct str path, struct str real); /* `real`: where a link leads, else the same path */
+    void *arg;
+    unsigned levels; /* how deep; 1: the folder itself */
+    bool whole;      /* all below the folder is meant: what lies deeper counts as not looked at */
+    size_t entries;  /* names that may still be read */
+    bool gave_up;    /* there were more names or levels, or a folder that cannot be read */
+};
+
+/* A wanted file; empty: none. When it gives up, the folder it came to. Folders of tools (node_modules) are left out. */
+struct str links_find(struct links_search *search, struct str folder);
 
 #endif

@@ -654,7 +654,8 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.risk = j.risk | tool_risk(&j);
     verdict.people = people_of(&j, &verdict);
     verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
-    verdict.sweep = verdict.effect == EFFECT_ALLOW ? j.sweep : SWEEP_NONE;
+    if (verdict.effect == EFFECT_ALLOW)
+        verdict.sweep = j.sweep;
     verdict.listed = verdict.effect == EFFECT_ALLOW && j.listed;
     return verdict;
 }

@@ -188,7 +188,7 @@ static bool lists_names(const struct node *node)
 }
 
 /* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
-static enum sweep sweep_of_names(const struct node *node)
+static enum sweep_kind sweep_of_names(const struct node *node)
 {
     const struct node *at = node;
     while (at && at->kind != NODE_SIMPLE)
@@ -247,11 +247,43 @@ static bool line_sets(const struct node *node, struct str name)
 /* A path of which only bash knows where it begins. */
 static bool is_somewhere(struct str target) { return str_starts(target, STR("/\x01")); }
 
-/* A pattern makes the gate look whether it could find a secret, by its name or by a link. */
-static enum sweep sweep_of_target(struct str target, enum sweep sweep)
+/* Adds files to those that the gate looks at: `levels` levels below `folder`. */
+static void sweep_add(struct judging *j, enum sweep_kind kind, struct str folder, unsigned levels)
 {
-    enum sweep own = target_literal(target) ? SWEEP_NONE : target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS;
-    return own > sweep ? own : sweep;
+    struct sweep *sweep = &j->sweep;
+    if (kind == SWEEP_NONE)
+        return;
+    if (!path_within(folder, j->places.project.named)) {
+        folder = j->places.project.named;
+        levels = SWEEP_DEEP;
+    }
+    bool first = sweep->kind == SWEEP_NONE, same = !first && str_eq(folder, sweep->folder);
+    sweep->kind = kind > sweep->kind ? kind : sweep->kind;
+    sweep->levels = first ? levels : !same ? SWEEP_DEEP : levels > sweep->levels ? levels : sweep->levels;
+    sweep->folder = first || same ? folder : j->places.project.named;
+}
+
+/* The target up to its first pattern, and how many levels below that the pattern can find. */
+static void sweep_target(struct judging *j, enum sweep_kind kind, struct str target, bool tree)
+{
+    size_t hole = 0, slash = 0;
+    unsigned levels = 1;
+    while (hole < target.n && (unsigned char)target.p[hole] > SHAPE_PWD) {
+        slash = target.p[hole] == '/' ? hole : slash;
+        hole++;
+    }
+    for (size_t i = hole; i < target.n; i++) {
+        levels += target.p[i] == '/';
+        tree = tree || target.p[i] == SHAPE_ANY;
+    }
+    sweep_add(j, kind, hole == target.n ? target : str_sub(target, 0, slash), tree ? SWEEP_DEEP : levels);
+}
+
+/* A pattern makes the gate look whether it could find a secret, by its name or by a link. */
+static void sweep_pattern(struct judging *j, struct str target)
+{
+    if (!target_literal(target))
+        sweep_target(j, target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS, target, false);
 }
 
 /* `$f`, `src/$f`: a variable that the line sets, below a folder inside the session's. */
@@ -285,10 +317,9 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             break;
         if (word->flags & WORD_RUNS) {
             for (const struct node *inner = node->inside; inner; inner = inner->next) {
-                enum sweep sweep = sweep_of_names(inner);
                 if (!lists_names(inner))
                     return false;
-                j->sweep = sweep > j->sweep ? sweep : j->sweep;
+                sweep_add(j, sweep_of_names(inner), j->places.project.named, SWEEP_DEEP);
                 j->listed = true;
             }
             continue;
@@ -313,7 +344,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             for (size_t k = 0; k < count; k++) {
                 if (is_somewhere(targets[k]) || judge_target_outside(j, targets[k]) || target_secret(targets[k], false))
                     return false;
-                j->sweep = sweep_of_target(targets[k], j->sweep);
+                sweep_pattern(j, targets[k]);
             }
         } while (!str_empty(text) && word_literal(&value));
     }
@@ -464,7 +495,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
             judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
         else if (found)
-            j->sweep = sweep_of_target(targets[i], j->sweep);
+            sweep_pattern(j, targets[i]);
     return count > 0;
 }
 
@@ -609,42 +640,48 @@ static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
     return found;
 }
 
-/* A pattern; what a variable may be is looked at where it is set. */
-static enum sweep sweep_of_pattern(const struct judging *j, const struct word *word)
+/* The files that a word of a reading command may find; `kind` is what a whole tree is looked at for. */
+static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, const struct folder *folder)
 {
-    if (!(word->flags & WORD_GLOB) || (word->flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS)))
-        return SWEEP_NONE;
     struct str targets[TARGETS_MAX];
-    size_t count = targets_of(j->arena, word, STR("/"), STR("/"), targets);
-    enum sweep sweep = SWEEP_NONE;
-    for (size_t i = 0; i < count; i++)
-        sweep = sweep_of_target(targets[i], sweep);
-    return sweep;
+    bool tree = (act->flags & ACT_TREE) && kind != SWEEP_NONE;
+    /* What a variable may be is looked at where it is set. */
+    bool pattern = (act->path.flags & WORD_GLOB) && !(act->path.flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS));
+    if (!tree && !pattern)
+        return;
+    struct str here = folder->known ? folder->path : STR_NONE;
+    size_t count = targets_of(j->arena, &act->path, here, j->places.home.named, targets);
+    for (size_t i = 0; i < count; i++) {
+        if (tree)
+            sweep_target(j, kind, targets[i], true);
+        if (pattern)
+            sweep_pattern(j, targets[i]);
+    }
 }
 
-static enum sweep sweep_of(struct judging *j, const struct argv *argv, const struct study *study,
-                           const struct node *node)
+static void sweep_command(struct judging *j, const struct argv *argv, const struct study *study,
+                          const struct node *node, const struct folder *folder)
 {
     static const char *const searches[] = {"rg", "ag", "ack"};
-    struct str name = table_str(study->table->name);
-    bool below = false, runs = false;
-    enum sweep found = SWEEP_NONE;
+    bool runs = false, searching = NAME_IN(table_str(study->table->name), searches);
+    bool lists = study->table->styles & STYLE_LISTS;
     for (const struct act *act = study->acts; act; act = act->next) {
         bool by_pipe = act->kind == ACT_READS && str_is(act->path.raw, "…");
         if (by_pipe || (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)) {
             j->listed = true;
-            return sweep_of_names(by_pipe ? j->pipe : node->inside);
+            sweep_add(j, sweep_of_names(by_pipe ? j->pipe : node->inside), j->places.project.named, SWEEP_DEEP);
+            return;
         }
-        below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));
         runs = runs || act->kind == ACT_RUNS;
-        enum sweep one = act->kind == ACT_READS ? sweep_of_pattern(j, &act->path) : SWEEP_NONE;
-        found = one > found ? one : found;
     }
-    if (study->table->styles & STYLE_LISTS)
-        return runs ? SWEEP_ALL : SWEEP_NONE;
-    if (NAME_IN(name, searches))
-        return looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
-    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : found;
+    enum sweep_kind kind = SWEEP_ALL;
+    if (searching)
+        kind = looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
+    else if ((lists && !runs) || only_of_a_kind(j->arena, argv))
+        kind = SWEEP_NONE;
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind == ACT_READS && !(lists && !runs))
+            sweep_word(j, act, kind, folder);
 }
 
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
@@ -689,7 +726,6 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
     }
     if (wraps && !ran && argv->count > 1 && !str_is(table_str(study->table->name), "command"))
         return why;
-    enum sweep sweep = sweep_of(j, argv, study, node);
-    j->sweep = sweep > j->sweep ? sweep : j->sweep;
+    sweep_command(j, argv, study, node, folder);
     return NULL;
 }

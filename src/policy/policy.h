@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "event/tool.h"
+#include "policy/policy_sweep.h"
 #include <stdint.h>
 
 enum effect { EFFECT_ASK, EFFECT_ALLOW, EFFECT_DENY };
@@ -153,8 +154,6 @@ struct verdict_part {
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
-/* Files that no word names, among which the gate looks for secrets: links (`*.md` may be one), not hidden ones, all. */
-enum sweep { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
 struct verdict {
     enum effect effect;
     struct str rule;   /* the rule that decided, canonical; empty: no rule did */
@@ -165,7 +164,7 @@ struct verdict {
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
     bool risky;        /* answered alone */
     unsigned people;   /* how many persons must allow it, as in rule_source */
-    enum sweep sweep;  /* for an allow: the widest sweep of a part that passed without a rule */
+    struct sweep sweep; /* for an allow: the files that parts without a rule read and do not name */
     bool listed;       /* for an allow: such a part reads files that a listing names */
     const struct verdict_part *parts; /* the parts of a command, in order */
     size_t part_count;

@@ -78,7 +78,7 @@ def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
 
 
 # Reads every file below a folder, and none of them by name.
-SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY sub", "rg --hidden KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
+SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY . sub", "rg --hidden KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
           "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub", "for f in $(find . -type f); do cat $f; done",
           "x=$(find . -type f); cat $x")
 # Leaves hidden files out, names a kind of file, or tells names only.
@@ -114,6 +114,31 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
         os.symlink(os.path.join(world.environment["HOME"], ".ssh", "id_ed25519"), os.path.join(project, "notes.md"))
         must(judged(line) == "awaiting", f"{line} with a link to a key")
         os.remove(os.path.join(project, "notes.md"))
+
+
+def test_a_search_is_looked_at_as_deep_as_it_goes_and_no_wider(world):
+    admin = world.server("--read-only-commands", "allow").admin()
+    project = os.path.join(world.environment["HOME"], "work")
+    deep = os.path.join(project, "a", "b", "c", "d", "e")
+    os.makedirs(deep)
+    os.makedirs(os.path.join(project, "sub"))
+    made = admin.session(cwd=project)
+    judged = lambda line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+    wide, narrow = ("grep -r KEY .", "grep -r KEY a/b", "cat a/b/c/d/e/*"), ("grep -r KEY sub", "cat sub/*", "cat a/*")
+    for line in wide + narrow:
+        must(judged(line) == "allowed", f"{line}: there is nothing secret yet")
+    open(os.path.join(deep, "server.pem"), "wb").close()
+    for line in wide:
+        must(judged(line) == "awaiting", f"{line} reads a key five levels deep")
+    for line in narrow:
+        must(judged(line) == "allowed", f"{line} does not read the key")
+    os.remove(os.path.join(deep, "server.pem"))
+    for i in range(16385):
+        open(os.path.join(deep, str(i)), "wb").close()
+    for line in wide:
+        must(judged(line) == "awaiting", f"{line} reads more files than are looked at")
+    for line in narrow:
+        must(judged(line) == "allowed", f"{line} reads few")
 
 
 LISTED = ("git ls-files | xargs wc -l", "cat $(git ls-files)", "find . -name '*.py' | xargs grep KEY", "for f in $(git ls-files); do cat $f; done")

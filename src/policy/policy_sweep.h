@@ -1,0 +1,18 @@
+/* Files that a command reads and does not name, as `grep -r x src` or a pattern. Judging touches no disk, so the caller
+ * of policy_judge looks whether one of them holds keys. */
+#ifndef POLICY_POLICY_SWEEP_H
+#define POLICY_POLICY_SWEEP_H
+
+#include "base/str.h"
+
+/* Which of them could hold keys: links (`*.md` may be one), files whose names do not begin with a dot, all. */
+enum sweep_kind { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
+enum { SWEEP_DEEP = 64 }; /* levels: everything below */
+
+struct sweep {
+    enum sweep_kind kind;
+    struct str folder; /* all of them are below it */
+    unsigned levels;   /* 1: the names in `folder` itself */
+};
+
+#endif
