@@ -123,7 +123,7 @@ static bool acts(enum table_role role)
     switch (role) {
     case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
     case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_OUT: case ROLE_BELOW:
-    case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES:
+    case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS:
         return false;
     case ROLE_STEM: case ROLE_SETS:
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
@@ -294,6 +294,7 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
     case ROLE_WRITES: e->written = true; return;
     case ROLE_READS: e->only_reads = true; return;
     case ROLE_SHOWS: e->shows = true; return;
+    case ROLE_SPREADS: e->spreads = true; return;
     case ROLE_NAMES: e->names_only = true; return;
     case ROLE_BAD: e->shows = true; break;
     case ROLE_RISK:

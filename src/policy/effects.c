@@ -336,7 +336,7 @@ static void receive(struct effects *e, const struct word *into, size_t at, const
     }
     struct act *act = act_add(e->s, ACT_WRITES, at, "it writes a file");
     act->path = *into;
-    act->flags = ACT_NATURAL;
+    act->flags = ACT_NATURAL | (e->spreads ? ACT_TREE : 0);
     for (size_t i = 0; i < count; i++) {
         const struct word *source = &e->s->words[sources[i]];
         struct str name = last_part(source->shape.p ? source->shape : source->text);

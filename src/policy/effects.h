@@ -29,6 +29,7 @@ struct effects {
     size_t operand_count;
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
     bool tree, written, only_reads, instead, into, coded, ended;
+    bool spreads;                      /* what it copies may lie anywhere below its target */
     bool shows, names_only;            /* options of git: with contents of files, or without them */
     bool stored;                       /* operands are shown as git has stored them */
     bool guessed;                      /* a word was taken for a value because a help text says so */

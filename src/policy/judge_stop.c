@@ -314,6 +314,18 @@ void judge_values_stop(struct judging *j, const struct node *node, const struct 
         judge_word_targets(j, &node->words[i], folder, (struct touch){0});
 }
 
+/* `rm -rf "$x"/`, `rm -rf /$x`: the root, when the variable is empty. */
+static bool may_be_root(const struct word *word)
+{
+    bool slash = false;
+    for (size_t i = 0; i < word->shape.n; i++) {
+        slash = slash || word->shape.p[i] == '/';
+        if (word->shape.p[i] != '/' && word->shape.p[i] != SHAPE_ANY)
+            return false;
+    }
+    return slash;
+}
+
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
                        struct touch touch)
 {
@@ -322,7 +334,8 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         return;
     struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {
-        if (smells(word->raw, !touch.looks) || word_may_be_protected(j, word, folder, touch) ||
+        if (smells(word->raw, !touch.looks) || (!touch.looks && may_be_root(word)) ||
+            word_may_be_protected(j, word, folder, touch) ||
             (!folder->known && guess.known && word_may_be_protected(j, word, &guess, touch)))
             note_protected(j, word->raw);
         pieces_stop(j, word, folder, touch);

@@ -57,7 +57,8 @@
     X(NAMED, "named")     /* configuration from a file, unless the value is a plain name (jest --env) */       \
     X(BELOW, "below")     /* configuration; harmless below the folder it runs in (pip -r) */                \
     X(SHOWS, "shows")     /* option: shows contents of files (git log -p) */                              \
-    X(NAMES, "names")     /* option: shows only names and numbers, no contents (git diff --stat) */
+    X(NAMES, "names")     /* option: shows only names and numbers, no contents (git diff --stat) */      \
+    X(SPREADS, "spreads") /* option: what it copies may lie anywhere below its target (cp -T, --parents) */
 
 /* Keywords that may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
@@ -152,8 +153,7 @@ enum table_reader {
 };
 enum table_arity { ARITY_NONE, ARITY_VALUE, ARITY_MAYBE };
 enum table_repeat { REPEAT_ONCE, REPEAT_ANY };
-/* Four bytes: there are sixty thousand of them. */
-struct table_option {
+struct table_option { /* four bytes: there are sixty thousand of them */
     uint32_t name : 20; /* with its dashes */
     uint32_t arity : 2;
     uint32_t mark : 6;  /* enum table_role; ROLE_TEXT: harmless */
