@@ -135,10 +135,8 @@ def test_a_search_is_looked_at_as_deep_as_it_goes_and_no_wider(world):
     os.remove(os.path.join(deep, "server.pem"))
     for i in range(16385):
         open(os.path.join(deep, str(i)), "wb").close()
-    for line in wide:
-        must(judged(line) == "awaiting", f"{line} reads more files than are looked at")
-    for line in narrow:
-        must(judged(line) == "allowed", f"{line} reads few")
+    must(judged(wide[0]) == "awaiting", f"{wide[0]} reads more files than are looked at")
+    must(judged(narrow[0]) == "allowed", f"{narrow[0]} reads few")
 
 
 LISTED = ("git ls-files | xargs wc -l", "cat $(git ls-files)", "find . -name '*.py' | xargs grep KEY", "for f in $(git ls-files); do cat $f; done")
