@@ -148,6 +148,29 @@ void effect_git_contents(struct effects *e)
         effect_shows_all(e);
 }
 
+/* Whether the word is rather a path than a branch: `.`, `:/`, `*.c`, `src/`, or its last part has an extension. */
+static bool looks_like_path(struct str text)
+{
+    if (text.n && (strchr(".:", text.p[0]) || text.p[text.n - 1] == '/'))
+        return true;
+    for (size_t i = 0; i < text.n; i++)
+        if (strchr("*?[", text.p[i]))
+            return true;
+    size_t dot = text.n;
+    while (dot && text.p[dot - 1] != '.' && text.p[dot - 1] != '/')
+        dot--;
+    return dot && dot < text.n && text.p[dot - 1] == '.' && strchr("abcdefghijklmnopqrstuvwxyz", text.p[dot] | 32);
+}
+
+/* `git checkout` with a path puts the stored file over the changed one, as `git restore` does. A second operand is
+ * always a path; one alone may be a branch. */
+bool effect_git_discards(const struct effects *e)
+{
+    if (!e->operand_count || !str_is(table_str(e->row->name), "git checkout"))
+        return false;
+    return e->ended || e->operand_count > 1 || looks_like_path(e->s->words[e->operands[0]].text);
+}
+
 /* Studies an alias on the command line: `-c alias.x='!command'`. */
 static void study_global(struct studying *s, size_t at)
 {

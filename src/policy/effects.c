@@ -413,7 +413,7 @@ static void take_operands(struct effects *e)
         act->path = (struct word){.raw = STR("."), .text = STR("."), .shape = STR(".")};
         act->flags = ACT_TREE | ACT_NATURAL;
     }
-    if (e->ended && have && str_is(table_str(e->row->name), "git checkout"))
+    if (effect_git_discards(e))
         e->s->study->risk |= RISK_DELETES;
 }
 

@@ -50,6 +50,8 @@ void effects_options(struct studying *s, const struct table_row *row, size_t fro
 /* effect_git.c: sets `stored` if the sub-command shows contents of files that git has stored, and adds the act of
  * showing all of them if its words do not limit it to some. Called before the operands are taken. */
 void effect_git_contents(struct effects *e);
+/* Whether it puts stored files over changed ones because of its operands. Called when these are known. */
+bool effect_git_discards(const struct effects *e);
 /* Adds the act of showing contents of every file of the repository. */
 void effect_shows_all(struct effects *e);
 /* Handles `-m x`: the row "NAME -m x" describes the words behind it. */
