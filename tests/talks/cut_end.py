@@ -9,9 +9,10 @@ from world import POSTGRES, Skip, must
 CUT = ("DELETE FROM events WHERE seq > {end}",
        "UPDATE chains SET (last_seq, hash, no) = (SELECT seq, hash, no FROM events e WHERE e.session_id = chains.session_id"
        " ORDER BY seq DESC LIMIT 1)",
-       "UPDATE chains SET changed_seq = last_seq WHERE changed_seq > {end}",
-       "DELETE FROM session_events WHERE seq > {end}", "DELETE FROM call_events WHERE seq > {end}",
-       "DELETE FROM call_ids WHERE seq > {end}", "UPDATE meta SET value = {end} WHERE name = 'indexed'")
+       "UPDATE chains SET changed_seq = last_seq WHERE changed_seq > {end}")
+# The tables that only SQLite has: they are filled late.
+CUT_LATE = ("DELETE FROM session_events WHERE seq > {end}", "DELETE FROM call_events WHERE seq > {end}",
+            "DELETE FROM call_ids WHERE seq > {end}", "UPDATE meta SET value = {end} WHERE name = 'indexed'")
 
 
 def change_ten_times(admin):
@@ -38,7 +39,7 @@ def test_the_last_ten_events_are_missed(world):
     server.stop()
     path = os.path.join(server.data, "nod.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for text in CUT:
+        for text in CUT + CUT_LATE:
             db.execute(text.format(end=last - 10))
     must_name_the_end(world.nod("verify", "--json", "--data", server.data, exits=1), last)
     refused = world.nod("serve", "--data", server.data, "--listen", "127.0.0.1:0", exits=None)
