@@ -191,7 +191,7 @@ static struct rc have_files(struct system *s, struct err *err)
     if (s->executor)
         config = arena_printf(arena, "%.*sexecutor = %s\nexecutor-socket = %s/executor.sock\n", STR_ARG(config),
                               s->executor, s->run);
-    if (does(s, "make the folders %s (0700) and %s, which belong to %s", s->data, s->run, s->user)) {
+    if (does(s, "see that the folders %s (0700) and %s exist and belong to %s", s->data, s->run, s->user)) {
         TRY(own_folder(s, s->data, 0700, s->user, err));
         TRY(own_folder(s, s->run, 0755, s->user, err));
     }
