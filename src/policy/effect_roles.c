@@ -70,6 +70,8 @@ static void role_write(struct effects *e, size_t word, struct str value, bool by
 {
     if (str_is(value, "-") && (e->row->styles & STYLE_STDOUT))
         return;
+    if (by_option && str_empty(value)) /* `curl -O`: the address or the server names the file */
+        e->s->study->touches_all = true;
     struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
     if (e->row->styles & STYLE_EDITS)
         act->flags |= ACT_EDITS;
