@@ -7,7 +7,9 @@
 
 enum { PIECE_EVENTS = 5000, CONNECT_MS = 5000 };
 
-/* The settings of a connection are for small statements; those that compare whole tables need the planner's choice. */
+/* The settings of a connection are for small statements; those that compare whole tables need the planner's choice.
+ * Asked after STAND_STILL: a SELECT takes the transaction's snapshot, and one taken before the lock may be older than
+ * an exchange of a part that the lock waited for. */
 static const char settings[] =
     "SELECT set_config('enable_seqscan', 'on', true), set_config('enable_hashjoin', 'on', true),"
     " set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'auto', true),"
@@ -226,7 +228,7 @@ struct rc postgres_verify(const char *place, struct store_check *ret_check, stru
         return err_set(err, ERR_CONFLICT, "the database has version %d: start nod serve once to bring it up to date",
                        version);
     TRY(postgres_ask(walk.handle, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &begun, err));
-    TRY(postgres_ask(walk.handle, settings, &set, err));
     TRY(postgres_ask(walk.handle, STAND_STILL, &still, err));
+    TRY(postgres_ask(walk.handle, settings, &set, err));
     return check_all(&walk, err);
 }
