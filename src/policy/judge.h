@@ -91,13 +91,13 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
 bool judge_target_protected(const struct judging *j, struct str target, struct touch touch);
 /* Notes the rules against any path that a pattern could match. */
 void judge_target_stops(struct judging *j, struct str target, struct touch touch);
-/* The same for every path that a word could become. */
+/* Notes the rules against every path that a word could become. */
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch);
 /* Notes a doubt where a command shows contents that a repository has stored (`git diff`, `git log -p`) and a rule
  * speaks against one of the files: those that its paths name, on the disk or not; without a path all of them. */
 void judge_stored_stops(struct judging *j, const struct study *study, const struct act *act,
                         const struct folder *folder);
-/* The same for sub-commands of git that may be an alias, or whose words do not tell what they do. */
+/* Notes that doubt for sub-commands of git that may be an alias, or whose words do not tell what they do. */
 void judge_strange_git_stops(struct judging *j, const struct study *study);
 /* Whether a pattern could match a path outside the session's folder, or a secret inside. */
 bool judge_target_outside(struct judging *j, struct str target);

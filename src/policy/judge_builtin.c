@@ -645,7 +645,7 @@ static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind
 {
     struct str targets[TARGETS_MAX];
     bool tree = (act->flags & ACT_TREE) && kind != SWEEP_NONE;
-    /* What a variable may be is looked at where it is set. */
+    /* The values of a variable are looked at where it is set. */
     bool pattern = (act->path.flags & WORD_GLOB) && !(act->path.flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS));
     if (!tree && !pattern)
         return;

@@ -184,7 +184,7 @@ static struct rc check_late(struct walk *walk, struct err *err)
                       "events before it are not on the lists of their sessions and calls", err);
 }
 
-/* What is not in the late tables yet, and that it repeats nothing. `about` is all of it together. */
+/* Checks that events that are not in the late tables yet repeat nothing. The view `about` has these and the others. */
 static struct rc check_not_indexed(struct walk *walk, struct err *err)
 {
     TRY(check_none(walk,
