@@ -2,11 +2,9 @@
 import base64
 import json
 import os
-import pty
 import shutil
-import subprocess
 
-from world import NOD, PATIENCE, ROOT, Socket, must
+from world import ROOT, Socket, must
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -234,30 +232,13 @@ def test_a_folder_that_is_gone_is_not_found(world):
             file.write("not a folder")
 
 
-def on_a_terminal(world, *arguments, **environment):
-    """What the command writes to a terminal."""
-    leader, follower = pty.openpty()
-    run = subprocess.Popen([NOD, *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=world.folder,
-                           env={**world.environment, "TERM": "xterm", **environment}, start_new_session=True)
-    os.close(follower)
-    out = b""
-    try:
-        while piece := os.read(leader, 65536):
-            out += piece
-    except OSError:
-        pass   # the terminal's other end is closed
-    os.close(leader)
-    must(run.wait(PATIENCE) == 0, out)
-    return out.decode()
-
-
 def test_differences_have_colours_on_a_terminal(world):
     admin, made = in_a_folder(world)
     admin.call(made["threadId"], "Write", {"file_path": "old.txt", "content": "one\n2\nthree\n"}, id="w")
     for command in (("show", "w"), ("pending",)):
-        shown = on_a_terminal(world, *command)
+        shown = world.on_a_terminal(*command)
         must("\x1b[31m    2 − two" in shown and "\x1b[32m    2 + 2" in shown, repr(shown))
-        must("\x1b" not in on_a_terminal(world, *command, NO_COLOR="1"), "NO_COLOR is not obeyed")
+        must("\x1b" not in world.on_a_terminal(*command, environment={"NO_COLOR": "1"}), "NO_COLOR is not obeyed")
     must("\x1b" not in world.nod("show", "w").stdout, "colours in a file")
 
 

@@ -1,7 +1,6 @@
 """nod setup: from an empty home to hooks that ask a person, and back to the same bytes."""
 import json
 import os
-import pty
 import re
 import stat
 import subprocess
@@ -118,23 +117,6 @@ def test_from_nothing_to_protected_and_back(world):
     must("nothing" in home.run("--remove", "--yes").stderr, "there is something left to remove")
 
 
-def on_a_terminal(home, *arguments):
-    """What nod setup writes to a terminal."""
-    leader, follower = pty.openpty()
-    run = subprocess.Popen([NOD, "setup", *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=home.project,
-                           env={**home.world.environment, "TERM": "xterm"}, start_new_session=True)
-    os.close(follower)
-    out = b""
-    try:
-        while piece := os.read(leader, 65536):
-            out += piece
-    except OSError:
-        pass   # the terminal's other end is closed
-    os.close(leader)
-    must(run.wait(PATIENCE) == 0, out)
-    return out.decode()
-
-
 def test_on_a_desktop_the_page_opens_logged_in(world):
     """By a file that only the person can read: the link stands in no list of processes."""
     home = Home(world)
@@ -142,7 +124,7 @@ def test_on_a_desktop_the_page_opens_logged_in(world):
     home.write(".config/nod/config", b"public-url = https://nod.example:1\n")
     home.program("xdg-open", f'#!/bin/sh\necho "$1" >{world.folder}/opened\n')
     try:
-        said = on_a_terminal(home, "--yes", "--background")
+        said = world.on_a_terminal("setup", "--yes", "--background", folder=home.project)
         must("opened in your browser" in said and "nod desktop" in said and "nod pair" in said, said)
         must("type this code where the page asks" in said, f"no login for the phone: {said}")
         with open(os.path.join(world.folder, "opened"), encoding="utf-8") as file:

@@ -9,6 +9,7 @@ import hashlib
 import http.client
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -638,6 +639,22 @@ class World:
         command = Command(self, list(arguments), environment, given, path)
         self.commands.append(command)
         return command
+
+    def on_a_terminal(self, *arguments, folder=None, environment=None):
+        """What a command writes to a terminal until it ends well."""
+        leader, follower = pty.openpty()
+        run = subprocess.Popen([NOD, *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=folder or self.folder,
+                               env={**self.environment, "TERM": "xterm", **(environment or {})}, start_new_session=True)
+        os.close(follower)
+        out = b""
+        try:
+            while piece := os.read(leader, 65536):
+                out += piece
+        except OSError:
+            pass   # the terminal's other end is closed
+        os.close(leader)
+        must(run.wait(PATIENCE) == 0, out)
+        return out.decode()
 
     def follow(self, client, query="", headers=None):
         follower = Follower(client, query, headers)
