@@ -32,6 +32,8 @@ import differential
 
 POLICY = os.path.join(HERE, "..", "..", "src", "policy")
 
+# Capabilities of root that the lines keep: what an ordinary user may do to files of its own.
+FILE_POWERS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID")
 ADDRESS = "file:///etc/hostname"  # read without a network
 # Program: operands that it is tried with, most telling first.
 FAMILIES = {
@@ -244,6 +246,24 @@ def observe(trace, folder):
     return seen
 
 
+def cage(top, folder):
+    """The start of a command that runs without network, writes nothing but `top`, and of root's powers keeps those over files:
+    `date --set` would set the machine's clock otherwise."""
+    words = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--bind", top, top,
+             "--unshare-net", "--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--chdir", folder, "--cap-drop", "ALL"]
+    for power in FILE_POWERS if os.geteuid() == 0 else ():
+        words += ["--cap-add", power]
+    return words
+
+
+def check_cage(folder):
+    """No line may do more to the machine than touch files: only FILE_POWERS are left of root's capabilities."""
+    told = subprocess.run([*cage(folder, folder), "sed", "-n", "s/^CapEff://p", "/proc/self/status"], capture_output=True, text=True, check=True)
+    powers = int(told.stdout, 16)
+    if powers & ~0b11011:  # the bits of FILE_POWERS: 0 chown, 1 dac_override, 3 fowner, 4 fsetid
+        sys.exit(f"kernel.py: a line would have the capabilities {powers:x}; not run")
+
+
 def run_line(line, template, patience):
     """What happened, or None when it took too long."""
     with tempfile.TemporaryDirectory(prefix="nod-kernel-") as top:
@@ -252,8 +272,7 @@ def run_line(line, template, patience):
         if os.path.exists(os.path.join(folder, "k")):
             os.unlink(os.path.join(folder, "k"))
             os.link(os.path.join(folder, "b"), os.path.join(folder, "k"))
-        words = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--bind", top, top,
-                 "--unshare-net", "--unshare-pid", "--die-with-parent", "--chdir", folder, "--setenv", "HOME", "/run",
+        words = [*cage(top, folder), "--setenv", "HOME", "/run",
                  "--setenv", "LC_ALL", "C", "--setenv", "PAGER", "cat", "--setenv", "GIT_PAGER", "cat", "--setenv", "EDITOR", "true",
                  "--setenv", "TMPDIR", "/run", "strace", "-f", "--seccomp-bpf", "-y", "-qq", "-s", "4096", "-e", "signal=none", "-e",
                  "trace=open,openat,creat,unlink,unlinkat,rmdir,rename,renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,"
@@ -400,6 +419,7 @@ def main():
         template = os.path.join(folder, "template")
         os.mkdir(template)
         build_template(template)
+        check_cage(template)
         lines = [line for name in names if shutil.which(name.split()[0]) for line in lines_of(name, known[name], facts)]
         random.Random(given.seed).shuffle(lines)
         if given.self_test:
