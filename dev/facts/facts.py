@@ -72,7 +72,7 @@ def sources():
 def run(words, env=None, folder=None):
     """What it printed, in a cage without network where nothing can be written but /tmp."""
     cage = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--unshare-net",
-            "--unshare-pid", "--die-with-parent", "--setenv", "HOME", "/run", "--chdir", "/run"]
+            "--unshare-pid", "--cap-drop", "ALL", "--die-with-parent", "--setenv", "HOME", "/run", "--chdir", "/run"]
     for key, folder_name in (("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")):
         cage += ["--setenv", key, os.environ.get(key, os.path.expanduser("~/" + folder_name))]
     if folder:

@@ -95,7 +95,7 @@ SECRET = re.compile(r"(^|/)\.env$|(^|/)key$|/canary/key")
 def cage(folder, top, trace, text):
     return ["bwrap", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
             "--symlink", "usr/lib64", "/lib64", "--ro-bind", folder, "/scratch", "--ro-bind", os.path.join(top, "canary"), "/canary", "--dev", "/dev",
-            "--proc", "/proc", "--tmpfs", "/tmp", "--bind", trace, "/trace", "--remount-ro", "/", "--unshare-net", "--unshare-pid", "--die-with-parent", "--chdir", "/scratch",
+            "--proc", "/proc", "--tmpfs", "/tmp", "--bind", trace, "/trace", "--remount-ro", "/", "--unshare-net", "--unshare-pid", "--cap-drop", "ALL", "--die-with-parent", "--chdir", "/scratch",
             "--setenv", "HOME", "/canary", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C", "--setenv", "PAGER", "cat",
             "strace", "-f", "--seccomp-bpf", "-qq", "-s", "512", "-e", "signal=none", "-e",
             "trace=open,openat,creat,unlink,unlinkat,rmdir,rename,renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,mkdirat,mknod,mknodat,chmod,"
