@@ -83,20 +83,20 @@ static const struct table_option *find_beginning(const struct table_row *row, st
     return found;
 }
 
-/* The option's name without a prefix that the program allows: --expand-url is --url. */
-static struct str without_prefix(const struct effects *e, struct str name)
+/* The option whose name has a prefix before it that the program allows: curl's --expand-url is --url. */
+static const struct table_option *find_prefixed(const struct effects *e, struct str name)
 {
     struct str list = table_str(row_lists(e->row)->prefixes);
-    static char bare[96];
+    char bare[96] = "--";
     while (!str_empty(list)) {
         struct str prefix = str_cut(list, ',', &list);
-        if (prefix.n > 2 && str_starts(name, prefix) && name.n - prefix.n + 3 < sizeof bare) {
-            bare[0] = bare[1] = '-';
-            memcpy(bare + 2, name.p + prefix.n, name.n - prefix.n);
-            return (struct str){bare, name.n - prefix.n + 2};
+        size_t rest = name.n - prefix.n;
+        if (prefix.n > 2 && str_starts(name, prefix) && rest + 2 < sizeof bare) {
+            memcpy(bare + 2, name.p + prefix.n, rest);
+            return find_exact(e, (struct str){bare, rest + 2});
         }
     }
-    return name;
+    return NULL;
 }
 
 static const struct table_option *find_long(const struct effects *e, struct str name, bool *ret_several)
@@ -105,7 +105,7 @@ static const struct table_option *find_long(const struct effects *e, struct str 
     if (!option)
         option = find_dashes(e, name);
     if (!option && row_lists(e->row)->prefixes)
-        option = find_exact(e, without_prefix(e, name));
+        option = find_prefixed(e, name);
     if (option || name.n < 3)
         return option;
     if (!(e->row->styles & STYLE_NOABBREV))
