@@ -1,4 +1,9 @@
-/* Between the files that study commands. */
+/* Shared by the files that study one command (effects.c, effect_*.c); private to them.
+ *
+ * A reader gets a struct studying and adds acts to `study` for every word that has an effect. Its rule is
+ * one-sided: an act too many costs a question to a person, an act too few lets something pass that nobody
+ * allowed. So a reader that does not understand a word adds ACT_OTHER.
+ */
 #ifndef POLICY_COMMAND_STUDY_H
 #define POLICY_COMMAND_STUDY_H
 
@@ -6,6 +11,8 @@
 
 #include "base/buf.h"
 
+/* One command while it is read. Nothing here is owned: the words belong to the parsed line, and everything that
+ * is made lives in `arena` as long as the judgement. */
 struct studying {
     struct arena *arena;
     const struct word *words;
@@ -14,16 +21,22 @@ struct studying {
     struct study *study;
 };
 
+/* As the `word` of an act: only a rule that names every word of the command covers it. */
 #define ALL_WORDS SIZE_MAX
 
 /* ---- acts ---- */
+/* Adds an act in front of the others. `why` is shown to people ("it writes a file") and must be a string
+ * constant. */
 struct act *act_add(struct studying *s, enum act_kind kind, size_t word, const char *why);
 void act_other(struct studying *s, size_t word, const char *why);
 void act_writes(struct studying *s, size_t word, struct str path);
 /* Adds the act of running the command that begins at word `from`, with `more` (may be NULL) behind it. */
 void act_runs(struct studying *s, size_t from, const struct word *more);
+/* Shell text that is known whole: it is parsed, and each of its commands is judged like one of the line. */
 void act_script(struct studying *s, size_t word, struct str text);
+/* Code that is not parsed (another language). The text is kept so that deny rules can look for names in it. */
 void act_code(struct studying *s, size_t word, struct str code, const char *why);
+/* Shell text of which only a part is known: never covered, but deny rules look for names in the part. */
 void act_text(struct studying *s, struct str text);
 
 /* ---- words ---- */
@@ -44,6 +57,8 @@ bool effect_leaves_project(struct str text);
 void study_handed(struct studying *s, size_t from);
 
 /* ---- commands with a grammar of their own ---- */
+/* Each adds the acts that the program's own grammar means. Those of the operands that are plain paths are added
+ * by effects_study or by the caller in effect_words.c. */
 void study_find(struct studying *s);
 void study_make(struct studying *s);
 void study_tar(struct studying *s);

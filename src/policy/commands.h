@@ -35,6 +35,9 @@ enum act_flag {
     ACT_STORED = 1 << 8,    /* shows what a repository has stored of the path, and of everything below it */
 };
 
+/* One act of a command. Acts are made by effect_study and its readers, in the caller's arena, newest first; the
+ * judge then asks of each act whether a rule forbids it (judge_stop.c) and whether one covers it
+ * (judge_cover.c). Which of `inner`, `script`, `code` and `path` is set follows from `kind`. */
 struct act {
     enum act_kind kind;
     unsigned flags;
@@ -51,6 +54,9 @@ struct act {
     enum { COVER_UNKNOWN, COVER_YES, COVER_NO } covered;
 };
 
+/* All that the table of programs tells about one simple command. A command with a study but without acts is
+ * harmless only if its row says so (STYLE_READS): an unknown program has a study with `table` NULL and no acts,
+ * too. */
 struct study {
     const struct table_row *table; /* the row of the table of programs; NULL: not known */
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */

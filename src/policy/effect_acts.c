@@ -1,4 +1,5 @@
-/* Acts, words that may become options, and the shell's own commands; and where a command is looked up. */
+/* How acts are made, which words may become options, and the shell's own commands (bash -c, test, set, printf).
+ * The entry is effect_study at the end: it finds the row of a command and has its words read. */
 #include "policy/commands.h"
 
 #include "base/err.h"
@@ -24,6 +25,7 @@ void act_writes(struct studying *s, size_t word, struct str path)
     act->path = (struct word){.raw = path, .text = path, .flags = flags};
 }
 
+/* The inner command shares the words of the outer one; only with `more` (what xargs appends) it gets a copy. */
 void act_runs(struct studying *s, size_t from, const struct word *more)
 {
     s->study->packs = true;
@@ -93,6 +95,7 @@ static const char *const running_parts[] = {"exec",  "execute", "command",      
 static const char *const writing_names[] = {"--output",   "--output-file", "--outfile", "--out-file",
                                             "--log-file", "--logfile",     "--inplace", "--in-place"};
 
+/* Used for options that the table does not know, of programs whose options are not all known. */
 bool effect_option_tells(struct str name)
 {
     if (!is_long_option(name))
@@ -134,6 +137,8 @@ size_t effect_dash_behind_hole(const struct word *word)
     return expands && at < word->text.n && word->text.p[at] == '-' ? at : 0;
 }
 
+/* A word without a literal beginning can be an option when its expansion begins with a dash. Variables in
+ * quotes that the line itself sets have become literal by then (shell_values.c). */
 bool effect_may_be_option(const struct word *word)
 {
     struct str text = word->text;
@@ -153,6 +158,7 @@ bool effect_may_be_option(const struct word *word)
 
 /* ---- the shell ---- */
 
+/* Shells whose language shell_parse.c understands, as far as it is used with -c. */
 static bool like_bash(struct str name)
 {
     return str_is(name, "bash") || str_is(name, "sh") || str_is(name, "dash") || str_is(name, "ksh");
@@ -199,6 +205,7 @@ void study_shell(struct studying *s)
         act_other(s, ALL_WORDS, "it is a shell whose language is not understood");
 }
 
+/* dd of=FILE; `if=` is read by read_dd of effect_words.c. */
 void study_dd(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
@@ -210,6 +217,7 @@ void study_dd(struct studying *s)
     }
 }
 
+/* cd, export, alias, …: harmless as the only command, but later commands of the line mean something else then. */
 void study_state(struct studying *s)
 {
     act_other(s, ALL_WORDS, "it changes what later commands mean");
@@ -283,6 +291,8 @@ void study_handed(struct studying *s, size_t from)
     }
 }
 
+/* Depth counts commands that are packed into others' arguments (sudo env nice …); beyond the limit nothing is
+ * covered. A command whose first word is not literal has no study: the judge then treats it as not understood. */
 void effect_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study)
 {
     struct studying s = {.arena = arena, .words = argv->words, .count = argv->count, .depth = depth,

@@ -115,6 +115,7 @@ static bool operands_limit(const struct effects *e)
     return all && (dashes == e->s->count || dashes + 1 < e->s->count);
 }
 
+/* A clone or push to a folder of this machine: the repository's contents can be read there. */
 static bool copies_to_folder(const struct effects *e)
 {
     for (size_t i = 0; i < e->operand_count; i++) {
@@ -132,6 +133,8 @@ void effect_shows_all(struct effects *e)
     act->flags = ACT_STORED | ACT_NATURAL;
 }
 
+/* Called with all options read and the operands collected, before these become acts: e->stored decides whether
+ * a path operand counts as a look into the repository's history instead of the file on the disk. */
 void effect_git_contents(struct effects *e)
 {
     struct str name = table_str(e->row->name);
@@ -203,6 +206,8 @@ static size_t find_sub(const struct studying *s, bool *ret_sure)
     return i;
 }
 
+/* The part of git that the table cannot express: options before the sub-command, `config`, addresses that run a
+ * command. effects_study reads the rest by the row of the sub-command. */
 void study_git(struct studying *s)
 {
     bool sure = true;

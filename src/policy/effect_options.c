@@ -1,4 +1,8 @@
-/* Options as programs take them: clusters, values attached or behind, beginnings of long names, `--no-`. */
+/* Options as programs take them: clusters (-la), values attached (-ofile, --out=file) or in the next word,
+ * beginnings of long names (--verb for --verbose), `--no-`, one dash before long names (find, Go). Called for
+ * each word that begins with a dash by read_words of effects.c. An option that the table does not know is an
+ * act of its own, since it may do anything; how strict that is depends on whether the program's list of options
+ * is complete (`known`, `open`). */
 #include "policy/effects.h"
 
 #include "base/err.h"
@@ -36,6 +40,7 @@ static const struct table_option *find_in(const struct table_row *row, struct st
     return at < row->option_count && compare(name, &options[at]) == 0 ? &options[at] : NULL;
 }
 
+/* The options of the row itself come before those of the commands above it (git before git push). */
 static const struct table_option *find_exact(const struct effects *e, struct str name)
 {
     const struct table_option *option = find_in(e->row, name);
@@ -61,6 +66,7 @@ static const struct table_option *find_dashes(const struct effects *e, struct st
     return find_exact(e, (struct str){other, name.n + 1});
 }
 
+/* Two options that a shortened name could mean may be confused without harm if they have the same effect. */
 static bool same_meaning(const struct table_option *a, const struct table_option *b)
 {
     return a->arity == b->arity && a->mark == b->mark && a->arg == b->arg;
@@ -99,6 +105,8 @@ static const struct table_option *find_prefixed(const struct effects *e, struct 
     return NULL;
 }
 
+/* The spelling as it is, then with one dash more or less, then behind a prefix, then as a beginning: the order
+ * in which programs look, so that a whole name is never taken for the beginning of another. */
 static const struct table_option *find_long(const struct effects *e, struct str name, bool *ret_several)
 {
     const struct table_option *option = find_exact(e, name);
@@ -118,6 +126,7 @@ static const struct table_option *find_long(const struct effects *e, struct str 
 
 /* ---- sharpness ---- */
 
+/* Whether an option of that role does more than reading or choosing: writing, running, sending, obeying a file. */
 static bool acts(enum table_role role)
 {
     switch (role) {
@@ -134,6 +143,7 @@ static bool acts(enum table_role role)
     return true;
 }
 
+/* An option that takes the place of the first operand has the effect of that operand's role. */
 static bool option_acts(const struct table_option *option)
 {
     if (option->mark == ROLE_INSTEAD)
@@ -141,6 +151,7 @@ static bool option_acts(const struct table_option *option)
     return acts((enum table_role)option->mark);
 }
 
+/* A row without any known option counts as sharp, unless it only reads: nothing is known of its options. */
 bool effect_sharp(const struct effects *e)
 {
     for (size_t i = 0; i < e->row->option_count; i++)
@@ -183,6 +194,7 @@ bool effect_hands_on(const struct table_row *row, enum table_role role)
 
 /* ---- unknown ones ---- */
 
+/* Options that are refused or print something in every program. */
 static bool harmless_everywhere(struct str name)
 {
     return str_starts(name, STR("--no-")) || str_is(name, "--help") || str_is(name, "--version");
@@ -263,6 +275,8 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
         act_add(e->s, ACT_OTHER, i, telling_why);
 }
 
+/* Names that run or load something are an act in any program. The list is short on purpose: a program that
+ * nobody described needs a rule for itself anyway, and these are the options that such a rule should not cover. */
 void effect_unknown_program(struct studying *s, size_t i)
 {
     static const char *const names[] = {"-exec",           "--pre",          "--use-compress-program",
@@ -346,6 +360,7 @@ static size_t take_option(struct effects *e, const struct table_option *option, 
     return i;
 }
 
+/* --name and --name=value. */
 static size_t take_long(struct effects *e, size_t i)
 {
     struct str text = e->s->words[i].text;
@@ -414,6 +429,7 @@ static size_t take_cluster(struct effects *e, size_t i)
     return i;
 }
 
+/* A word behind one dash is tried as one long name first, then as a cluster of letters. */
 size_t effect_option(struct effects *e, size_t i)
 {
     CHECK(i < e->s->count && is_option(e->s->words[i].text));

@@ -1,4 +1,6 @@
-/* find, make, tar and sqlite3: grammars of their own. */
+/* find, make, tar and sqlite3, whose words are a grammar of their own. Called by effect_words.c; each function
+ * adds the acts that the table cannot express (-exec of find, variables of make, letters of tar without a dash,
+ * statements). */
 #include "policy/effects.h"
 
 #include "base/err.h"
@@ -50,6 +52,8 @@ static void find_runs(struct studying *s, size_t at)
     s->study->acts->why = "it runs a command for each file";
 }
 
+/* Looks at every word, not only behind the starting points: where the expression begins is not certain when a
+ * word is an expansion. */
 void study_find(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
@@ -130,6 +134,7 @@ static bool brace_may_set(const struct word *word)
     return (word->flags & WORD_BRACE) && str_find(word->raw, '=') < word->raw.n;
 }
 
+/* `make CC='rm -rf /'` runs what the variable names: a word with `=` is judged by the variable and its value. */
 void study_make(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
@@ -143,6 +148,7 @@ void study_make(struct studying *s)
 
 /* ---- tar ---- */
 
+/* The options by the row; besides, old clusters without a dash, and archives on other machines. */
 void study_tar(struct studying *s)
 {
     effects_options(s, s->study->table, 1);
@@ -162,6 +168,8 @@ void study_tar(struct studying *s)
 
 /* ---- sqlite3 ---- */
 
+/* The second operand is the statement. It is searched, not parsed: these functions reach files, and a line that
+ * begins with a dot is a command of the program itself. */
 void study_sqlite(struct studying *s)
 {
     static const char *const doors[] = {"load_extension", "writefile", "readfile",   "edit(",

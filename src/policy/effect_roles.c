@@ -1,8 +1,12 @@
-/* One value of an option, or one operand, in the role that its row gives it: the acts that it means. */
+/* One value of an option, or one operand, in the role that its row gives it: the acts that it means.
+ * effect_role is called by effects.c for operands and by effect_options.c for values; `by_option` tells which,
+ * because a file that an option names (sort -o) is not covered by a rule on the program's usual work. */
 #include "policy/effects.h"
 
 #include "policy/target.h"
 
+/* A word for a part of another one, so that an act's path keeps the flags (expansions, patterns) of the word it
+ * is in. */
 static struct word word_of(const struct effects *e, size_t word, struct str value)
 {
     const struct word *whole = &e->s->words[word];
@@ -36,11 +40,15 @@ static bool strange_coder(const struct effects *e, struct str value)
     return str_find(str_sub(value, 0, colon), '/') == colon;
 }
 
+/* Writing is natural for a program that is there to write (cp, tee), not where an option makes it write (sed
+ * -i). */
 static unsigned natural_flag(const struct effects *e, bool by_option)
 {
     return by_option || (e->row->styles & STYLE_EDITS) || e->written ? 0 : ACT_NATURAL;
 }
 
+/* The one place where a path becomes an act: schemes are removed (file:), a folder chosen by -C is put in
+ * front, and `|command` in place of a path is shell text. */
 static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, struct str value, bool by_option)
 {
     static const char *const whys[] = {[ACT_READS] = "it reads a file", [ACT_REMOVES] = "it removes a file",
@@ -61,11 +69,13 @@ static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, 
     return act;
 }
 
+/* Spellings of standard input: no file is touched. */
 static bool is_stdin(struct str value)
 {
     return str_empty(value) || str_is(value, "-") || str_is(value, "/dev/stdin") || str_starts(value, STR("/dev/fd/"));
 }
 
+/* A row with the style `edits` (tee) needs a rule on the file besides the one on the program. */
 static void role_write(struct effects *e, size_t word, struct str value, bool by_option)
 {
     if (str_is(value, "-") && (e->row->styles & STYLE_STDOUT))
@@ -93,6 +103,8 @@ static void role_send(struct effects *e, size_t word, struct str value, bool by_
     act->why = "it sends a file";
 }
 
+/* Code on the line. Programs of sed, awk and jq are parsed and pass when they only compute; other languages
+ * never do. */
 static void role_code(struct effects *e, unsigned lang, size_t word, struct str value, bool by_option)
 {
     const struct word *whole = &e->s->words[word];
@@ -113,6 +125,7 @@ static void role_code(struct effects *e, unsigned lang, size_t word, struct str 
     e->s->study->acts->flags = by_option ? ACT_BY_OPTION : 0;
 }
 
+/* A file that is run. Its contents are not read: the rule must name it. */
 static void role_script(struct effects *e, size_t word, struct str value, bool by_option)
 {
     if (is_stdin(value) || str_starts(value, STR("/dev/"))) {
@@ -127,6 +140,7 @@ static void role_script(struct effects *e, size_t word, struct str value, bool b
     (void)by_option;
 }
 
+/* Text for a shell: parsed if it is known whole, else searched for names that rules forbid. */
 static void role_shell(struct effects *e, size_t word, struct str value)
 {
     e->s->study->packs = e->coded = true;
@@ -136,6 +150,7 @@ static void role_shell(struct effects *e, size_t word, struct str value)
         act_text(e->s, value);
 }
 
+/* A plain name cannot be a path: letters, digits and a few signs, no dot and no slash. */
 static bool is_name(struct str value)
 {
     for (size_t i = 0; i < value.n; i++)
@@ -145,6 +160,7 @@ static bool is_name(struct str value)
     return value.n > 0;
 }
 
+/* A path that stays inside the folder, as far as its text tells. */
 static bool is_below(struct str value)
 {
     return value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR("..")) &&
@@ -161,6 +177,7 @@ static void role_chdir(struct effects *e, size_t word, struct str value)
         path_act(e, ACT_OBEYS, word, value, true);
 }
 
+/* Data of a request (curl -d). `@file` sends a file; a text that is not fully known may begin with `@`, too. */
 static void role_data(struct effects *e, size_t word, struct str value)
 {
     const struct word *whole = &e->s->words[word];
@@ -177,6 +194,8 @@ static void role_data(struct effects *e, size_t word, struct str value)
     }
 }
 
+/* An address. `file:` and absolute paths are read from the disk and count as configuration, since the program
+ * takes what it is to do from there. */
 static void role_talks(struct effects *e, size_t word, struct str value, bool by_option)
 {
     struct str path = str_starts(value, STR("file:")) ? str_sub(value, 5, value.n) : value;
@@ -263,6 +282,7 @@ static void read_pathspec(struct effects *e, size_t word, struct str value)
     act->path.flags |= WORD_GLOB;
 }
 
+/* Reading, also by the ways of git (REV:path, pathspecs with patterns) and rsync (host:path). */
 static void role_read(struct effects *e, size_t word, struct str value, bool by_option)
 {
     bool git = e->row->reader == READER_GIT, writes = e->written && !by_option;
@@ -287,6 +307,8 @@ static void role_read(struct effects *e, size_t word, struct str value, bool by_
         path_act(e, writes ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |= writes ? ACT_EDITS : 0;
 }
 
+/* The table of roles as code. A role that only changes how other words are read was handled by
+ * effect_options.c. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
 {
     switch (role) {

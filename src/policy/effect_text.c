@@ -1,10 +1,17 @@
-/* sed and awk: programs in a word, read strictly; what is not plain text processing is an act. */
+/* sed, awk and jq: programs in a word, read strictly; everything but plain text processing is an act.
+ *
+ * The scanners accept a subset in which GNU, BSD and busybox versions agree where strings, regular expressions
+ * and commands end. Where they differ, a program could hide a command (`w file`, `e`, system()) in what one
+ * version takes for text; such a program is not accepted, and the command then needs a rule that names it
+ * whole.
+ */
 #include "policy/command_study.h"
 
 #include "base/err.h"
 
 static const char *const program_why = "its program writes a file, runs something, or is not understood";
 
+/* A position in the text of a program. */
 struct program {
     struct str text;
     size_t at;
@@ -82,6 +89,7 @@ static void sed_number(struct program *p)
         p->at++;
 }
 
+/* A line number, a step, `$` or a regular expression. No address at all is fine, too. */
 static bool sed_address(struct program *p)
 {
     char c = look(p, 0);
@@ -163,6 +171,7 @@ static bool sed_rest(struct program *p, char command)
     return true;
 }
 
+/* One command letter with its arguments. Letters that read, write or run (r R w W e) and v are not in the list. */
 static bool sed_command(struct program *p)
 {
     char command = look(p, 0);
@@ -179,6 +188,7 @@ static bool sed_command(struct program *p)
     return at_end(p) || strchr("\n;}#", look(p, 0));
 }
 
+/* True: the script changes text and does nothing else. */
 bool effect_sed_harmless(struct str text)
 {
     struct program p = {.text = text};
@@ -235,6 +245,7 @@ static char sed_long(struct str name)
     return hits == 1 ? kind : '?';
 }
 
+/* The words of a sed command by their meaning: pieces of the script (joined by newlines, as sed does), files. */
 struct sed_words {
     struct buf *program;
     bool given;     /* by an option */
@@ -243,6 +254,7 @@ struct sed_words {
     size_t operand_count;
 };
 
+/* A piece whose text is not known could be any script: the command is then not understood. */
 static void sed_piece(struct studying *s, struct sed_words *sed, size_t word, struct str piece)
 {
     if (!word_literal(&s->words[word]))
@@ -285,6 +297,7 @@ static size_t sed_option(struct studying *s, struct sed_words *sed, size_t i)
     return word;
 }
 
+/* Finds the script among the words, checks it, and adds a write for each file that is edited in place. */
 void study_sed(struct studying *s)
 {
     BUF_SCOPE(program, (size_t)1 << 20);
@@ -317,6 +330,7 @@ void study_sed(struct studying *s)
 
 /* ---- awk ---- */
 
+/* The token before the current one: decides whether a slash divides or begins a regular expression. */
 enum awk_before { AWK_OPERATOR, AWK_OPERAND, AWK_CLOSE };
 
 struct awk {
@@ -327,6 +341,7 @@ struct awk {
     char last; /* the last letter that is no blank and no newline */
 };
 
+/* A string; an escaped quote does not end it, a newline makes it an error. */
 static bool awk_string(struct awk *a)
 {
     CHECK(look(&a->p, 0) == '"');
@@ -341,6 +356,7 @@ static bool awk_string(struct awk *a)
     return true;
 }
 
+/* Behind a closing parenthesis both readings are possible: accepted only where no second slash follows. */
 static bool awk_slash(struct awk *a)
 {
     struct str later = str_sub(a->p.text, a->p.at + 1, a->p.text.n);
@@ -356,6 +372,8 @@ static bool awk_slash(struct awk *a)
     return skip_part(&a->p, '/', true);
 }
 
+/* A word: refused where it is a way to files, commands or the environment; keywords are operators for the
+ * slash. */
 static bool awk_name(struct awk *a)
 {
     static const char *const doors[] = {"system", "getline",   "close", "fflush",  "func",
@@ -413,6 +431,7 @@ static bool awk_letter(struct awk *a)
     return c == '\n' || c == '\t' || strchr(" (){}[];,.$!~=<>*%^?:&+-", c);
 }
 
+/* Tokens only, no grammar: a program that is wrong for awk may pass here, and awk refuses it. */
 bool effect_awk_harmless(struct str text)
 {
     struct awk a = {.p = {.text = text}};
@@ -486,6 +505,7 @@ static size_t awk_option(struct studying *s, size_t i, bool *ret_known)
     return i;
 }
 
+/* The program is the first operand; -f is not in the list of known options, so a program from a file is an act. */
 void study_awk(struct studying *s)
 {
     size_t i = 1;

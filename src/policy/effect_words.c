@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+/* Adds the act of reading or writing `value`, which is the word or a part of it, as the program's natural work. */
 static struct act *touch(struct studying *s, enum act_kind kind, size_t word, struct str value, unsigned flags)
 {
     CHECK(word < s->count);
@@ -37,6 +38,7 @@ static bool find_reads(const struct word *words, size_t count)
     return row && (row->styles & STYLE_READS);
 }
 
+/* Whether find gives the files that it finds to a command. */
 static bool find_hands_on(const struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++)
@@ -83,6 +85,7 @@ static void read_find(struct studying *s)
     study_find(s);
 }
 
+/* Input by `if=`; output by study_dd, marked so that a rule on the file is needed besides the one on dd. */
 static void read_dd(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
@@ -112,6 +115,8 @@ static bool tar_does(const struct studying *s, const char *letters, const char *
     return false;
 }
 
+/* Three modes: extracting writes below -C or here (all files of the archive, so `touches_all`), creating reads
+ * its operands and writes the archive, listing only reads. */
 static void read_tar(struct studying *s)
 {
     bool extracts = tar_does(s, "x", "--extract") || tar_does(s, "x", "--get");
@@ -222,6 +227,9 @@ static struct str defined_in(const struct studying *s, size_t i, bool *ret_next)
     return STR_NONE;
 }
 
+/* -D of cmake, Maven and Gradle: harmless values pass, names of programs, launchers and agents do not. cmake is
+ * judged by a list of dangerous parts, Maven by a list of harmless names, because every plugin of Maven has
+ * properties. */
 static void read_defines(struct studying *s)
 {
     bool maven = str_starts(table_str(s->study->table->name), STR("mvn"));
@@ -258,6 +266,8 @@ static void read_ffmpeg(struct studying *s)
     }
 }
 
+/* The readers in one switch. Some replace effects_study (find, tar, dd, the shell), others run beside it
+ * (read_both): then options and operands of the row are read as for any program. */
 void effects_words(struct studying *s, const struct table_row *row)
 {
     s->study->table = row;

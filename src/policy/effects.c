@@ -1,3 +1,16 @@
+/* Applies a row of the table of programs (table.h) to the words of one command.
+ *
+ *   effects_words (effect_words.c)      chooses the reader of the row; most rows have none and come here
+ *     effects_study
+ *       read_words                      one pass: options (effect_options.c), sub-commands, operands
+ *       take_operands                   each operand in its role (effect_roles.c)
+ *       take_rest                       words that are a command of their own: env, xargs, ssh, docker exec
+ *       take_styles                     effects that no word names: changes, code, talks
+ *
+ * The words are taken as the program itself would take them: where its options end, which take a value, which
+ * letters may be joined. Reading them differently would mean that an option is judged as a harmless operand.
+ * No state outlives a call.
+ */
 #include "policy/effects.h"
 
 #include "base/err.h"
@@ -14,6 +27,7 @@ static int compare_name(struct str name, const char *text)
     return text[name.n] ? -1 : 0;
 }
 
+/* Index of the first name of the table that is not less than `name`. */
 static size_t name_bound(struct str name)
 {
     size_t from = 0, to = table_name_count;
@@ -40,6 +54,7 @@ bool effects_has_prefix(struct str start)
     return at < table_name_count && str_starts(table_str(table_names[at].name), start);
 }
 
+/* python3.11 and gcc-12 have the rows of python and gcc. */
 static struct str without_version(struct str name)
 {
     while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
@@ -58,6 +73,8 @@ static bool is_triple(struct str name)
     return false;
 }
 
+/* The exact name first: python3 and python2 may have rows of their own, and then the version is part of the
+ * name. */
 const struct table_row *effects_find(struct str name)
 {
     const struct table_row *row = effects_exact(name);
@@ -88,6 +105,9 @@ const struct table_row *effects_dashed_row(struct str name)
 
 /* ---- the row that the words choose ---- */
 
+/* Goes on with the row of the sub-command. Its risk replaces that of the shorter name where the sub-command is
+ * the harmless kind, and is added where it acts; options of the shorter name stay valid if its row says
+ * `globals`. */
 static bool descend_to(struct effects *e, const struct table_row *row)
 {
     if ((e->row->styles & STYLE_GLOBALS) && e->parent_count < sizeof e->parents / sizeof *e->parents)
@@ -122,6 +142,8 @@ static const struct table_row *shortened(struct str start)
     return found;
 }
 
+/* A program that must have a sub-command has one that is not known: an alias or a plugin may be behind it, so
+ * nothing is known of its effects. Always true: the word is used up. */
 static bool strange_sub(struct effects *e, size_t word)
 {
     act_add(e->s, ACT_OTHER, word, "its sub-command is not known");
@@ -162,6 +184,9 @@ static bool try_descend(struct effects *e, size_t i)
 
 /* ---- words ---- */
 
+/* The role of the `nth` operand as the row has it, before repetition is considered; ROLE_COUNT behind the last.
+ * Used to decide while reading whether options end here; take_operands does the exact assignment when all
+ * operands are known. */
 static enum table_role role_at(const struct effects *e, size_t nth)
 {
     size_t skip = e->instead ? 1 : 0;
@@ -176,6 +201,8 @@ static bool ends_options(enum table_role role)
     return role == ROLE_RUN || role == ROLE_REMOTE || role == ROLE_SCRIPT || role == ROLE_ASSIGN;
 }
 
+/* `npm test -- --watch`, `cargo run -- x`: the row named by `behind:` judges the words behind `--`. They are
+ * read as a command of their own, and their acts are moved back to the numbers of this command's words. */
 static void study_behind(struct effects *e, size_t i)
 {
     const struct table_row *row = effects_find(table_str(row_lists(e->row)->behind));
@@ -202,6 +229,8 @@ static bool finds_modules_here(const struct studying *s, size_t word)
     return true;
 }
 
+/* `python -m pytest x`: the words behind the module's name belong to the module. Without a row for it nothing
+ * is known. */
 void effect_module(struct effects *e, size_t word, struct str value)
 {
     struct str program = table_str(e->row->name);
@@ -234,6 +263,9 @@ static bool names_file_as_option(const struct word *word)
     return dash && path && effect_may_be_option(word);
 }
 
+/* Whether a word that is not fully known could turn out to be an option, which would be a different command
+ * from the one that a rule names. Expansions and patterns are excused only where an option could do no more
+ * than the row does anyway. */
 static bool may_become_option(const struct effects *e, const struct word *word)
 {
     if (!effect_may_be_option(word))
@@ -270,6 +302,9 @@ static void read_behind_hole(struct effects *e, size_t i)
     e->s->words = before;
 }
 
+/* The pass over the words: options are taken at once (their effect may change how the rest is read), words that
+ * choose a sub-command move e->row, all others are collected in e->operands. Ends early where the rest belongs
+ * to another command (e->rest). */
 static void read_words(struct effects *e, size_t from)
 {
     bool descending = true;
@@ -317,6 +352,8 @@ static void read_words(struct effects *e, size_t from)
 
 /* ---- operands ---- */
 
+/* The last name of a path, without slashes behind it: what a copy of it is called in the folder that receives
+ * it. */
 static struct str last_part(struct str path)
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
@@ -505,6 +542,8 @@ static void take_remote(struct effects *e, size_t at)
     e->s->study->acts->flags = ACT_REMOTE;
 }
 
+/* The words from e->rest on are assignments, a script with its arguments, a command for another machine, or a
+ * command of this machine, as the role of the next operand says. */
 static void take_rest(struct effects *e)
 {
     enum table_role role = role_at(e, e->operand_count);
@@ -539,6 +578,8 @@ static void take_rest(struct effects *e)
     }
 }
 
+/* Acts that follow from the row as a whole and not from a word. An option that makes the row only read
+ * (--dry-run) takes all of them away. */
 static void take_styles(struct effects *e)
 {
     const struct table_row *row = e->row;
@@ -606,6 +647,7 @@ static bool asks_version(const struct effects *e, size_t from)
     return false;
 }
 
+/* A reading that begins with the whole row; the name grows as sub-commands are found. */
 static struct effects effects_begin(struct studying *s, const struct table_row *row)
 {
     struct effects e = {.s = s, .row = row, .rest = SIZE_MAX};
@@ -623,6 +665,8 @@ void effects_options(struct studying *s, const struct table_row *row, size_t fro
     read_words(&e, from);
 }
 
+/* The styles come last, because only then it is known whether a sub-command, a script or --dry-run was on the
+ * line. */
 void effects_study(struct studying *s, const struct table_row *row, size_t from)
 {
     struct effects e = effects_begin(s, row);

@@ -85,6 +85,7 @@ static const char *const strong[] = {
     "loader", "pager", "plugin", "plugins", "preload", "program", "rsh", "script", "shell", "upload", "wrapper",
 };
 
+/* Printed and counted; the tool goes on, so that one run shows every mistake. */
 static void refuse(const char *format, ...)
 {
     va_list list;
@@ -207,6 +208,7 @@ static void read_facts(const char *path)
     }
 }
 
+/* A line that a person wrote comes before what the program says of itself. */
 static struct table_facts *find_facts(const char *name)
 {
     struct table_facts key = {.name = name};
@@ -245,6 +247,7 @@ static const char *split_option(const char *word, uint8_t *ret_arity, const char
     return size ? copy(word, size) : word;
 }
 
+/* Options of all names of a row are joined; the first mention decides about the value. */
 static void add_facts(struct row *row, const char *name)
 {
     struct table_facts *found = find_facts(name);
@@ -299,6 +302,7 @@ static void read_role(char *word, uint8_t *ret_role, uint8_t *ret_arg, uint8_t *
     }
 }
 
+/* At most one operand of a row may repeat: with two of them nobody could tell which word belongs to which. */
 static void read_operand(struct row *row, char *word)
 {
     size_t size = strlen(word);
@@ -327,6 +331,7 @@ static void read_risks(struct row *row, char *list)
     }
 }
 
+/* A word of TABLE_STYLES, or WORD:VALUE and WORD=VALUE: see the grammar in table.h. */
 static void read_style(struct row *row, char *word)
 {
     char *value = word + strcspn(word, ":=");
@@ -354,6 +359,7 @@ static void read_style(struct row *row, char *word)
         refuse("there is no style `%s`", word);
 }
 
+/* Quadratic, and fast enough: a few thousand names, once per build. */
 static void add_name(struct row *row, const char *name)
 {
     for (size_t i = 0; i < row_count; i++)
@@ -503,6 +509,8 @@ static void place_mark(size_t first, const struct made_option *mark, bool exists
                mark->name, rows[first].names[0]);
 }
 
+/* One line of options that share a mark. `!`, `=` and `?` behind an option say that it exists though facts do
+ * not know it. */
 static void read_mark(size_t first, char *line)
 {
     char *word = take_word(&line);
@@ -521,6 +529,7 @@ static void read_mark(size_t first, char *line)
     }
 }
 
+/* A line without a blank in front begins new rows, one with a blank marks options of the rows before it. */
 static void read_marks(const char *path)
 {
     char *text = read_file(path), *line;
@@ -584,6 +593,7 @@ static bool name_tells(const char *name)
     return part_is(last, last_size, telling, COUNT(telling));
 }
 
+/* Whether somebody has decided about the row: see the end of the grammar in table.h. */
 static bool row_acts(const struct row *row)
 {
     const uint32_t acts = STYLE_READS | STYLE_SHOWS | STYLE_CHANGES | STYLE_CODE | STYLE_TALKS | STYLE_STATE |
@@ -625,6 +635,7 @@ static bool names_output(const char *hint)
     return strcasestr(hint, "outfile") || strcasestr(hint, "output") || strcasestr(hint, "dest");
 }
 
+/* The rules of review, applied after everything is read, because marks may come from the row of a shorter name. */
 static void check_row(const struct row *row)
 {
     at_file = row->file;

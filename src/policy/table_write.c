@@ -1,4 +1,5 @@
-/* The output of table_make: rows and options as static arrays, texts once, names sorted. */
+/* The output of table_make: rows and options as static arrays, texts once, names sorted. The arrays hold
+ * offsets and no pointers, so that the program needs no relocation and shares the pages between processes. */
 #include "policy/table_make.h"
 
 #include <errno.h>
@@ -36,6 +37,8 @@ static int compare_options(const void *left, const void *right)
     return strcmp(((const struct made_option *)left)->name, ((const struct made_option *)right)->name);
 }
 
+/* `gcc` and `cc`, `grep` and `egrep`: the largest part of the table are options, and many rows have the same
+ * ones. */
 static bool same_options(const struct row *a, const struct row *b)
 {
     if (a->option_count != b->option_count)
@@ -83,6 +86,7 @@ static size_t *write_options(FILE *out)
     return begins;
 }
 
+/* Operands are few: each row has its own. */
 static size_t *write_operands(FILE *out)
 {
     size_t *begins = calloc(row_count, sizeof *begins), total = 0;
@@ -125,6 +129,7 @@ static size_t *write_lists(FILE *out)
     return found;
 }
 
+/* In the order of the fields of struct table_row. Rows whose facts may be incomplete are written as not known. */
 static void write_rows(FILE *out, const size_t *options, const size_t *operands, const size_t *lists)
 {
     (void)fprintf(out, "const size_t table_row_count = %zu;\nconst struct table_row table_rows[] = {\n", row_count);
@@ -145,6 +150,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
 }
 
+/* Sorted as bytes, in the order that name_bound of effects.c searches. */
 static void write_names(FILE *out)
 {
     struct named *all = NULL;
