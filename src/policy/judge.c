@@ -1,4 +1,11 @@
-/* The order of voices: what forbids, what is protected, what asks, what allows, the mode, the defaults. */
+/* Decides a call: first rules that forbid, then protected targets, rules that ask, rules that allow, the
+ * session's mode and the default of the tool.
+ *
+ * policy_judge is the entry, called by the gate on the loop for every call, and by the command line for `nod
+ * policy test` and the like. A call that runs a command is taken apart by judge_command.c, a call on files here
+ * (judge_paths); all other calls are matched as a whole (whole_fits). Pure: links of paths are looked up by the
+ * caller's function.
+ */
 #include "policy/judge.h"
 
 #include "base/err.h"
@@ -104,6 +111,7 @@ static bool is_file_tool(const struct tool_facts *facts)
     return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
 }
 
+/* A folder of the session as it is named and with its links resolved; empty when it has none. */
 static struct place place_from(struct judging *j, struct str named, path_look *look)
 {
     struct str normal, normal_real;
@@ -140,6 +148,7 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
 
 /* ---- one rule against the call as a whole ---- */
 
+/* Rules on all tools of an MCP server, `mcp__github__*`. An allow must name the server whole. */
 static bool server_fits(const struct rule *rule, struct str name)
 {
     if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
@@ -172,6 +181,8 @@ static bool shows_all(struct str text)
     return true;
 }
 
+/* Rules on a field of the input, `Tool(field: value)`. A text with hidden characters is never allowed by one,
+ * since the person who wrote the rule would not see the difference. */
 static bool field_fits(const struct rule *rule, const struct tool_facts *facts, enum rule_side side)
 {
     const struct json *field = json_get_str(facts->input, rule->field);
@@ -245,6 +256,7 @@ static struct str server_of(struct str name)
     return bar ? str_sub(name, 0, (size_t)(bar - name.p) + 2) : STR_NONE;
 }
 
+/* Rules on the host of an address, from the whole name to its domains: a.b.c, b.c, c. */
 static bool offer_hosts(struct judging *j, enum rule_side side, rule_taken *taken)
 {
     struct url url;
@@ -256,6 +268,9 @@ static bool offer_hosts(struct judging *j, enum rule_side side, rule_taken *take
     return false;
 }
 
+/* Offers every rule that could fit the call as a whole, found by what it begins with: the tool's name, the name
+ * that the agent used, the server, the host, then rules on all tools. A Net call is allowed by rules on hosts
+ * alone. */
 static bool offer_all(struct judging *j, enum rule_side side, rule_taken *taken)
 {
     const struct tool_facts *facts = j->q->facts;
@@ -418,6 +433,7 @@ static bool edits_inside(struct judging *j)
 
 /* ---- the session, the mode, the defaults ---- */
 
+/* The session's own policy for the tool (`toolPolicies`), the strictest of those that name it. */
 static const struct tool_policy *session_says(const struct question *q)
 {
     const struct tool_facts *facts = q->facts;
@@ -437,6 +453,7 @@ static struct verdict say(enum effect effect, struct str source, struct str why)
     return (struct verdict){.effect = effect, .source = source, .why = why};
 }
 
+/* The effect where no rule and no mode decides. */
 static struct verdict by_default(enum tool_class class)
 {
     switch (class) {
@@ -456,6 +473,8 @@ static struct verdict by_default(enum tool_class class)
 
 static bool harmless(enum tool_class class) { return class == TOOL_READ || class == TOOL_TASK; }
 
+/* The permission mode decides where no rule does. Plan and read-only deny all that acts; bypass allows all but
+ * questions to a person; acceptEdits allows edits inside the session's folder. */
 static struct verdict by_mode(struct judging *j)
 {
     enum tool_class class = j->q->facts->class;
@@ -489,6 +508,7 @@ static struct verdict by_mode(struct judging *j)
 
 /* ---- the verdict ---- */
 
+/* The verdict in the words of the first rule; the others are listed with it. */
 static struct verdict by_rule(struct judging *j, enum effect effect, const struct verdict_rule *rules,
                               size_t count)
 {

@@ -1,4 +1,9 @@
-/* Between the files that judge a call. */
+/* Shared by the files that judge a call (judge.c, judge_*.c, risk.c); private to them.
+ *
+ * A struct judging is made for one call, on the stack of policy_judge, and collects what the files find:
+ * objections (`stop`, `unknown`, `protected_path`), coverage (`uncovered`, `used`) and what is shown to people
+ * (`parts`, `risk`). Nothing is decided while parts are judged; judge.c weighs it all at the end.
+ */
 #ifndef POLICY_JUDGE_H
 #define POLICY_JUDGE_H
 
@@ -139,8 +144,7 @@ bool judge_text_stops(struct judging *j, struct str text, bool note);
 /* Whether one part is allowed: by a rule, or without one because it only reads; else a reason is given. */
 bool judge_part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
-/* The risk classes of a command: table.h. */
-/* acts_risk gives the classes of the study's acts only. */
+/* The risk classes (table.h) of a command: acts_risk of its acts only, study_risk with those of its row. */
 unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder);
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
 /* Whether a call of these risk classes must be answered alone, not together with others. */
@@ -152,7 +156,6 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          bool (*passes)(void *arg, struct act *act), void *arg);
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
-/* Whether the assignments of a node reach no program, or none that such variables influence. */
 /* Whether the path is a name that the line makes while it runs (a substitution, standard input, `read`), and may be one
  * outside the session's folder, or for `writes` a protected one. `node` is the part whose word it is. */
 bool judge_name_made(struct judging *j, const struct word *word, const struct node *node, const struct folder *folder,
@@ -160,6 +163,7 @@ bool judge_name_made(struct judging *j, const struct word *word, const struct no
 /* Whether a pattern or a variable of the line can only name files that pass without a rule. */
 bool judge_reads_inside(struct judging *j, const struct word *word, const struct node *node,
                         const struct folder *folder);
+/* Whether the assignments of a node reach no program, or none that such variables influence. */
 bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether rules cover every command of a nested script (the text of `sh -c`). */
 bool judge_tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);

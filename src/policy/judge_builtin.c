@@ -31,6 +31,7 @@ static const char *const telling_variables[] = {
     "GOFLAGS", "GOPATH", "GOROOT", "RUSTFLAGS", "RUSTC_WRAPPER", "JAVA_HOME", "JAVA_OPTS", "MAVEN_OPTS", "GRADLE_OPTS",
     "DISPLAY", "MAIL", "SHELLOPTS", "BASHOPTS", "GLOBIGNORE", "FIGNORE", "INPUTRC", "TERMINFO", "GCONV_PATH"};
 
+/* NAME of the word NAME=value or NAME+=value. */
 static struct str assigned_name(const struct word *word)
 {
     struct str value, name = str_cut(word->raw, '=', &value);
@@ -39,6 +40,7 @@ static struct str assigned_name(const struct word *word)
     return name;
 }
 
+/* Letters, digits and a few signs: nothing that bash or a program could take for more than a text. */
 static bool plain_value(struct str value)
 {
     for (size_t i = 0; i < value.n; i++)
@@ -94,6 +96,8 @@ static bool own_variable(struct str name)
     return small ? !str_has(name, STR("_proxy")) : name.n <= 24;
 }
 
+/* An assignment alone sets a variable of the shell, in front of a command one of that command's environment:
+ * the second is allowed for a short list only. */
 bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder)
 {
     bool alone = node->assign_count == node->word_count;
@@ -131,6 +135,8 @@ static const struct lister listers[] = {
      {"-e", "-g", "-t", "-T", "-m", "--glob", "--type"}},
 };
 
+/* Whether the lister prints nothing but names with this option; *tells becomes true for one that it needs for
+ * that. */
 static bool lister_has(const struct lister *lister, struct str text, bool *tells)
 {
     static const char *const quiet[] = {"--files-with-matches", "--files", "--name-only"};
@@ -150,6 +156,8 @@ static bool lister_has(const struct lister *lister, struct str text, bool *tells
     return true;
 }
 
+/* Goes over the options as the program does, up to `--`; a word that the line makes while it runs may be an
+ * option. */
 static bool lister_prints_names(const struct lister *lister, const struct node *node)
 {
     bool tells = !lister->telling;
@@ -466,6 +474,9 @@ bool judge_name_made(struct judging *j, const struct word *word, const struct no
     return false;
 }
 
+/* Whether a path that a part reads can only lie inside the session's folder and holds no keys. A name that is
+ * made while the line runs passes where it can only come from a listing of the project's files; then the gate
+ * looks at these files by itself before the call passes (struct sweep). */
 static bool path_stays(struct judging *j, const struct act *act, const struct node *node, const struct folder *folder)
 {
     const struct word *word = &act->path;
@@ -511,6 +522,7 @@ bool judge_reads_inside(struct judging *j, const struct word *word, const struct
 
 /* ---- commands ---- */
 
+/* A program by its bare name or in /usr/bin or /bin: `./cat` is something else. */
 static bool plain_program(struct str name)
 {
     struct str bare = match_program_name(name);
@@ -524,6 +536,8 @@ static bool transparent(struct str row)
     return NAME_IN(row, wrappers);
 }
 
+/* Rows that only read; set, read and tee, whose acts are judged one by one; and wrappers. A program that the project's
+ * files choose (`local`) is none, whatever its row says. */
 static bool is_reader(const struct study *study)
 {
     struct str name = table_str(study->table->name);
@@ -659,6 +673,8 @@ static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind
     }
 }
 
+/* Notes which files the command would read without naming them (rg x, grep -r, cat *.c), so that the gate can
+ * look whether one of them holds keys: a reading command passes without a rule only when none does. */
 static void sweep_command(struct judging *j, const struct argv *argv, const struct study *study,
                           const struct node *node, const struct folder *folder)
 {
@@ -684,6 +700,8 @@ static void sweep_command(struct judging *j, const struct argv *argv, const stru
             sweep_word(j, act, kind, folder);
 }
 
+/* The read-only default for one command. It needs no rule if the table says that it only reads, nothing that it
+ * reads can lie outside or be secret, and every command that it runs passes by itself. */
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg)

@@ -1,4 +1,10 @@
-/* A command line, part by part: walks the tree in the order in which it runs and follows the folder. */
+/* A command line, part by part: walks the tree in the order in which it runs, and follows the folder.
+ *
+ * Each simple command is visited once: objections first (judge_stop.c), then coverage (judge_cover.c), then its
+ * risk. The folder is part of the question, because a relative path and a rule on the project mean different
+ * files after `cd`. Where it cannot be followed (a variable, a branch, `popd`) it counts as not known, and
+ * rules that rest on it do not fit.
+ */
 #include "policy/judge.h"
 
 #include "base/err.h"
@@ -16,6 +22,7 @@ struct argv argv_command(const struct argv *argv)
                          .count = argv->count - argv->assign_count};
 }
 
+/* Made at the first use and kept at the node: objections, coverage and risk all read it. */
 const struct study *node_study(struct judging *j, struct node *node)
 {
     if (!node->study) {
@@ -38,6 +45,7 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 
 /* ---- the folder ---- */
 
+/* After this nothing relative is known to lie inside the session's folder. */
 static void lost(struct folder *folder)
 {
     folder->known = false;
@@ -111,12 +119,15 @@ static void either(struct folder *folder, const struct folder *before)
 static void walk(struct judging *j, struct node *node, struct folder *folder);
 static void visit(struct judging *j, struct node *node, const struct folder *folder);
 
+/* A subshell's changes of folder end with it. */
 static void walk_apart(struct judging *j, struct node *node, const struct folder *folder)
 {
     struct folder copy = *folder;
     walk(j, node, &copy);
 }
 
+/* Substitutions of the node's words run before it. node->inside_bad tells the coverage of the node that one of
+ * them is not allowed. */
 static void walk_inside(struct judging *j, struct node *node, const struct folder *folder)
 {
     j->depth++;
@@ -129,6 +140,8 @@ static void walk_inside(struct judging *j, struct node *node, const struct folde
     j->depth--;
 }
 
+/* The parts of a pipe each run in a shell of their own; of a chain (&&, ||) the later ones may not run; in a
+ * list they run one after the other. */
 static void walk_children(struct judging *j, struct node *node, struct folder *folder)
 {
     struct folder start = *folder;
@@ -208,6 +221,7 @@ static struct str operator_before(const struct judging *j, struct str text)
     return str_empty(between) ? STR(";") : between;
 }
 
+/* Parts are what a person is shown: each command with its effect, rule and reason, in the order of the line. */
 static void add_part(struct judging *j, struct verdict_part part)
 {
     part.operator = operator_before(j, part.text);
@@ -250,6 +264,8 @@ static unsigned part_risk(struct judging *j, struct node *node, const struct fol
     return risk;
 }
 
+/* j->stop is set aside so that the objections to this part can be told from those to others; then they are
+ * joined. */
 static void visit_simple(struct judging *j, struct node *node, const struct folder *folder)
 {
     CHECK(node->kind == NODE_SIMPLE);
@@ -285,6 +301,7 @@ static void visit_simple(struct judging *j, struct node *node, const struct fold
         j->stop.people = stop.people;
 }
 
+/* Everything of a node but its children: words, redirections, doubts. */
 static void visit(struct judging *j, struct node *node, const struct folder *folder)
 {
     const char *why = NULL;
@@ -326,6 +343,8 @@ static bool known_field(struct str key)
     return false;
 }
 
+/* A line with a doubt is walked as far as it was read, and searched as text: rules against a command hold even
+ * so. */
 void judge_command(struct judging *j)
 {
     const struct tool_facts *facts = j->q->facts;

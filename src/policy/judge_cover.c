@@ -1,4 +1,10 @@
-/* Whether allow rules let a part pass. Strict: every word, act and redirection must be meant by a rule. */
+/* Whether allow rules let a part pass. Strict: every word, act and redirection must be meant by a rule.
+ *
+ * A rule that names the first words of a command means the program's usual work. Each act beyond that is
+ * covered when the rule names the word that causes it, when another rule covers it (a file by an Edit rule, an
+ * inner command by a rule of its own), or when it stays inside the session's folder. Without a rule only
+ * judge_builtin.c may let it pass.
+ */
 #include "policy/judge.h"
 
 #include "base/err.h"
@@ -82,6 +88,7 @@ static bool words_known(struct judging *j, const struct node *node, const struct
     return true;
 }
 
+/* `>` needs an Edit rule for the file, `<` a Read rule, unless the file lies inside the session's folder. */
 const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder)
 {
     struct covering c = {.j = j, .folder = folder};
@@ -133,6 +140,7 @@ static bool inner_covered(struct covering *c, struct act *act)
     return act->covered == COVER_YES;
 }
 
+/* The text of `sh -c`: each of its commands as if it stood on the line. Found once and kept at the act. */
 static bool script_covered(struct covering *c, struct act *act)
 {
     CHECK(act->kind == ACT_SCRIPT && act->script);
@@ -233,6 +241,8 @@ static bool study_is_git(const struct study *study)
 }
 static const char *const strange_git = "git may find a repository there that is none of yours";
 
+/* The first rule under the key that fits the words, the hosts and all acts. A rule that fits the words only
+ * gives the reason why it was not enough. */
 static const struct compiled *covered_under(struct covering *c, const struct rule_key *key, struct argv *argv,
                                             const struct study *study)
 {
@@ -265,12 +275,15 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
     return NULL;
 }
 
+/* For argv_builtin: a command that a reading command runs, or a file that it writes, may be covered by rules. */
 static bool inner_passes(void *arg, struct act *act)
 {
     struct covering *c = arg;
     return act->kind == ACT_RUNS ? inner_covered(c, act) : file_covered(c, &act->path, true);
 }
 
+/* Rules filed under the first two words come before those under one, and these before rules on every command.
+ * If none fits, the command is tried without harmless assignments in front, then as one that needs no rule. */
 static bool argv_covered(struct covering *c, struct argv *argv, const struct study *study,
                          const struct compiled **ret_rule)
 {
@@ -323,6 +336,7 @@ static bool sets_own(struct judging *j, const struct node *node, const struct fo
     return true;
 }
 
+/* A rule on a command means the session's folder: outside of it only a rule on the whole tool covers the part. */
 bool judge_part_covered(struct judging *j, struct node *node, const struct folder *folder,
                         const struct compiled **ret_rule, const char **ret_why)
 {

@@ -4,6 +4,7 @@
 
 #include "policy/effects.h"
 
+/* Host names are compared in lower case. */
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static bool host_letter(char c)
@@ -70,6 +71,7 @@ static enum reach reach_of(const struct study *study)
     return reach;
 }
 
+/* `curl "$url"`: the host is known only while the line runs. */
 static bool hides_address(const struct study *study)
 {
     for (const struct act *act = study->acts; act; act = act->next)
@@ -78,6 +80,7 @@ static bool hides_address(const struct study *study)
     return false;
 }
 
+/* Every word is searched, not only the address: a proxy, a header or a configuration may name the host as well. */
 const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study)
 {
     enum reach reach = j->set->stops_hosts ? reach_of(study) : REACHES_NOT;

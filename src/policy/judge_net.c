@@ -1,4 +1,7 @@
-/* The last net: whether a text that was not understood names a command that a rule speaks against. */
+/* The last check for a text that was not understood (a script with unknown syntax, code in another language):
+ * whether it contains the words of a command that a rule forbids. The text is cut at everything that could end
+ * a word, and quotes are dropped, so that r"m" and $(rm) are found. One pass; marks (ruleset.h) exclude most
+ * words at once. */
 #include "policy/judge.h"
 
 enum { NET_WORD_BYTES = 128 };
@@ -21,6 +24,7 @@ struct net {
 
 static struct str net_text(const struct net_word *word) { return (struct str){word->bytes, word->n}; }
 
+/* Compares words as bytes, not as patterns: a rule with a `*` in its first words is not found here. */
 static void net_under(struct net *net, const struct rule_key *key)
 {
     uint64_t hash;
@@ -39,6 +43,7 @@ static void net_under(struct net *net, const struct rule_key *key)
     }
 }
 
+/* The last word alone, and with each of the two before it. */
 static void net_look(struct net *net, const struct net_word *word)
 {
     struct rule_key key = {.kind = KEY_WORD, .first = match_program_name(net_text(word))};
@@ -55,6 +60,7 @@ static void net_look(struct net *net, const struct net_word *word)
     }
 }
 
+/* Options are compared but not kept: `git -C x push` is found as `git push`. */
 static void net_end_word(struct net *net)
 {
     struct net_word *word = &net->words[net->at];

@@ -1,4 +1,8 @@
-/* Where paths lead, which rules speak of them, and which of them are protected whatever rules say. */
+/* Where paths lead, which rules are about them, and which of them are protected whatever rules say.
+ *
+ * A place is a path as it is named on the line and as it is behind symbolic links; an allow must fit both, an
+ * objection either. The disk is asked through question.look, at most PLACES_MAX times per call.
+ */
 #include "policy/judge.h"
 
 #include "base/err.h"
@@ -24,6 +28,7 @@ static struct str through_places(struct judging *j, struct str path)
 
 enum { PLACES_MAX = 2048 };
 
+/* Relative paths need a known folder. Without `look` (rules judged alone) the path is taken as it is named. */
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place)
 {
     if (++j->place_count > PLACES_MAX) {
@@ -118,6 +123,7 @@ struct path_search {
     const struct compiled *found;
 };
 
+/* Rules of the allow side end the search with the first that fits; those against it are all noted. */
 static void search_key(struct path_search *s, const struct rule_key *key)
 {
     uint64_t hash;
@@ -141,6 +147,8 @@ static void search_key(struct path_search *s, const struct rule_key *key)
     }
 }
 
+/* A rule is filed under the literal beginning of its path below its base: each beginning of the path is looked
+ * up. */
 static void search_below(struct path_search *s, char base, struct str folder, struct str path)
 {
     struct str rest;
@@ -175,6 +183,8 @@ static void search(struct path_search *s)
     search_key(s, &any);
 }
 
+/* `family` is "edit" or "read" (ruleset_path_family). A caller that judges a write asks for both: a rule
+ * against reading a file is one against replacing it, too. */
 void place_stops(struct judging *j, const struct place *place, struct str family)
 {
     CHECK(str_is(family, "edit") || str_is(family, "read"));
@@ -311,6 +321,8 @@ static bool is_stored_path(struct judging *j, const struct act *act, const struc
            place_of(j, folder, act->path.text, ret_place) && ret_place->exists;
 }
 
+/* Rules name files, git shows revisions of them: a path that is not on the disk any more is still in the
+ * history. That is a doubt and not a denial, since the revision shown may not hold the file. */
 void judge_stored_stops(struct judging *j, const struct study *study, const struct act *act,
                         const struct folder *folder)
 {
@@ -339,6 +351,7 @@ void judge_strange_git_stops(struct judging *j, const struct study *study)
         judge_target_stops(j, j->places.project.named, touch);
 }
 
+/* Paths that only bash knows count as inside here; judge_name_made decides about them. */
 bool judge_target_outside(struct judging *j, struct str target)
 {
     struct str project = j->places.project.named, rest;

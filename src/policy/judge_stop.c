@@ -1,5 +1,10 @@
-/* Objections to a part: deny and ask rules, protected targets, doubts. Generous: it looks into
- * everything that could run, and takes every spelling it knows. */
+/* Objections to a part: deny and ask rules, protected targets, doubts.
+ *
+ * Generous where judge_cover.c is strict: it looks into everything that could run, takes every spelling it
+ * knows, and tries words as paths that may be something else. A rule that fits is noted (stop_note) and a
+ * person or the rule decides; where a rule only might fit, the call is noted as not understood (note_unknown)
+ * and asked about.
+ */
 #include "policy/judge.h"
 
 #include "base/buf.h"
@@ -8,6 +13,7 @@
 #include "policy/effects.h"
 #include "policy/groups.h"
 
+/* The first doubt is kept: it is shown to the person. */
 static void note_unknown(struct judging *j, const char *why)
 {
     if (!j->unknown)
@@ -16,6 +22,7 @@ static void note_unknown(struct judging *j, const char *why)
 
 /* ---- rules on words ---- */
 
+/* Matches the rules that are filed under one key. A rule whose words fit only if an expansion does is a doubt. */
 static void stops_under(struct judging *j, const struct rule_key *key, struct argv *argv)
 {
     uint64_t hash;
@@ -37,6 +44,8 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
     }
 }
 
+/* Rules are filed under their first word, or their first two. The second word on the line may be an option or
+ * the value of one, so each word that could be the rule's second is tried. */
 static void stops_by_program(struct judging *j, struct argv *argv, struct str program)
 {
     struct rule_key key = {.kind = KEY_WORD, .first = program};
@@ -71,6 +80,7 @@ static void package_stops(struct judging *j, const struct argv *argv, struct str
     stops_by_program(j, &named, program);
 }
 
+/* Matches a command's words against rules on commands, by the program as it is written and by its bare name. */
 static void words_stops(struct judging *j, struct argv *argv)
 {
     if (!j->set->stops_commands || !argv->count)
@@ -113,6 +123,7 @@ static bool smells(struct str text, bool writes)
     return false;
 }
 
+/* The first protected path is kept: it is shown to the person. */
 static void note_protected(struct judging *j, struct str path)
 {
     if (str_empty(j->protected_path))
@@ -326,6 +337,8 @@ static bool may_be_root(const struct word *word)
     return slash;
 }
 
+/* One word as a path, in every way that programs take it apart: whole, behind `=`, behind an option's letter,
+ * before a colon. Words with expansions are compared by the shapes they could take (target.h). */
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
                        struct touch touch)
 {
@@ -677,6 +690,8 @@ static bool only_lists(const struct study *study)
     return study->table && (study->table->styles & STYLE_LISTS);
 }
 
+/* The acts of one command, and of the commands it runs (up to STUDY_DEPTH_MAX deep). What can be read is
+ * compared exactly; code and unknown text are searched for names that rules mention. */
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -747,6 +762,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
     }
 }
 
+/* Also for parts inside substitutions and functions: whatever could run is looked at. */
 void judge_part_stops(struct judging *j, struct node *node, const struct folder *folder)
 {
     CHECK(node->kind == NODE_SIMPLE);

@@ -62,6 +62,7 @@ static unsigned write_risk(struct judging *j, const struct act *act, const struc
     return risk | (act->flags & ACT_EDITS ? RISK_OVERWRITES : 0);
 }
 
+/* Inner commands count with their own risk. A statement that only reads is taken for a read over the network. */
 unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder)
 {
     unsigned risk = 0;
@@ -111,4 +112,5 @@ unsigned study_risk(struct judging *j, const struct study *study, const struct f
     return risk | row;
 }
 
+/* Every class but overwriting: a call that only writes files may be answered together with others. */
 bool risk_holds_back(unsigned risk) { return (risk & ~(unsigned)RISK_OVERWRITES) != 0; }
