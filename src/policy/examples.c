@@ -1,3 +1,5 @@
+/* Examples that a rule was given with (match, not_match): each is made into a call and judged by the rule alone
+ * when the rule is compiled, so that a rule that does not do what its author meant is found before it is used. */
 #include "policy/examples.h"
 
 #include "base/json.h"
@@ -16,6 +18,7 @@ static struct str example_field(const struct rule *rule)
     return STR_NONE;
 }
 
+/* The facts of a call as the rule would see it: a command, a path or an address by the kind of the rule. */
 struct rc example_facts(struct arena *arena, const struct rule *rule, struct str example,
                         struct tool_facts *ret_facts, struct err *err)
 {

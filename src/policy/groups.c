@@ -1,3 +1,5 @@
+/* Groups of commands under one name (`@read-only`), and conditions on hosts (`Bash(curl:*) & host:
+ * example.com`). A group is a list of words, or by the table all programs that only read. */
 #include "policy/groups.h"
 
 #include "policy/effects.h"
@@ -60,6 +62,7 @@ static bool next_member(struct str *list, struct str words[MEMBER_WORDS_MAX], st
     return ret_rule->word_count > 0;
 }
 
+/* For the groups without a list: the row's style decides, an option that makes it write undoes it. */
 static bool only_reads(const struct group *group, const struct study *study)
 {
     if (!study->table || study->local || !((study->table->styles & STYLE_READS) || study->only_reads))
@@ -77,6 +80,7 @@ static bool is_plain(const struct word *program)
             str_starts(program->text, STR("/bin/")));
 }
 
+/* The member that names most words wins: acts of these words are covered then. */
 size_t group_covers(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study)
 {
     const struct group *group = find_group(rule->value);
@@ -94,6 +98,7 @@ size_t group_covers(struct arena *arena, const struct rule *rule, struct argv *a
     return best;
 }
 
+/* Each member is compared as generously as a rule of its own: with options between its words. */
 bool group_stops(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study)
 {
     const struct group *group = find_group(rule->value);
@@ -117,6 +122,7 @@ size_t policy_groups(struct arena *arena, const struct str **ret_names)
     return GROUP_COUNT;
 }
 
+/* For `nod policy show`: the members, from the list or the table. */
 size_t policy_group_commands(struct arena *arena, struct str name, const struct str **ret_commands)
 {
     const struct group *group = find_group(name);
@@ -230,6 +236,8 @@ static bool names_url(const struct argv *argv)
     return false;
 }
 
+/* Every address on the line must be literal and one of the rule's hosts; a command without any address is not
+ * covered. */
 bool groups_cover_hosts(struct arena *arena, const struct rule *rule, const struct argv *argv,
                         const struct study *study)
 {
@@ -248,6 +256,7 @@ bool groups_cover_hosts(struct arena *arena, const struct rule *rule, const stru
     return !rule->host_count || count > 0;
 }
 
+/* Generous: an address that is not known, or none at all, counts as one of the rule's hosts. */
 bool groups_stop_hosts(struct arena *arena, const struct rule *rule, const struct study *study)
 {
     size_t count = 0;

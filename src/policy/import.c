@@ -1,4 +1,6 @@
-/* Rules of other programs: what can be said in ours is taken over, the rest is said line by line. */
+/* Imports rules from other programs' settings (Claude Code, Codex, opencode, Gemini), for `nod policy import`.
+ * Each line that cannot be expressed is listed with its number and a reason. A denial that is left out is
+ * reported as such (import_left_out), since the person would otherwise believe that it still holds. */
 #include "policy/import.h"
 
 #include "base/err.h"
@@ -74,6 +76,7 @@ static void import_all_edits(struct importing *in, enum effect effect, struct st
         (void)import_rule(in, effect, str_of(others[i]), line);
 }
 
+/* NULL: the rule was left out, with a remark. Rules that are there already are not added twice. */
 struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line)
 {
     struct imported *out = &in->out;
@@ -154,6 +157,8 @@ static struct str any_depth(struct importing *in, enum effect effect, struct str
     return deep ? path : arena_printf(in->arena, "**/%.*s", STR_ARG(path));
 }
 
+/* Their patterns without a slash match at any depth, ours only in the folder: any_depth puts `**` in front where it
+ * matters. */
 static void claude_rule(struct importing *in, enum effect effect, const struct json *item)
 {
     unsigned line = import_line(in, item->raw.p);
@@ -277,6 +282,8 @@ static void opencode_whole(struct importing *in, const char *tool, enum effect e
     import_all_edits(in, effect, name, line);
 }
 
+/* Either one effect for the tool, or an object of patterns. There the last pattern that fits wins; here the
+ * strictest. */
 static void opencode_tool(struct importing *in, const char *tool, const struct json *value)
 {
     enum effect effect;
@@ -354,6 +361,7 @@ struct rc import_opencode(struct importing *in, struct err *err)
 
 /* ---- all ---- */
 
+/* A file that cannot be parsed is an error, a line that cannot be expressed is a remark. */
 struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text,
                         struct imported *ret_imported, struct err *err)
 {

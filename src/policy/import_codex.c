@@ -101,6 +101,7 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
 
 static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_value);
 
+/* Lists and tuples mean the same here. */
 static struct rc read_list(struct reader *r, unsigned depth, struct value *ret_value)
 {
     struct value list = {.kind = VALUE_LIST, .items = arena_array(r->in->arena, struct value, LIST_MAX)};
@@ -146,6 +147,7 @@ struct codex_call {
     bool odd; /* an argument that is not known */
 };
 
+/* Unknown arguments make the call odd: it is then left out, because they might narrow it. */
 static struct rc read_argument(struct reader *r, struct codex_call *call)
 {
     struct value value = {0};
@@ -255,6 +257,7 @@ static bool combination(const struct value *pattern, size_t n, struct buf *buf)
     return !buf->over;
 }
 
+/* Without a decision it allows, as Codex has it. */
 static bool read_decision(const struct codex_call *call, enum effect *ret_effect)
 {
     struct str text = call->decision.kind == VALUE_STRING ? call->decision.text : STR_NONE;
@@ -270,6 +273,7 @@ static bool read_decision(const struct codex_call *call, enum effect *ret_effect
     return true;
 }
 
+/* A pattern with alternatives becomes one rule for each combination, up to PRODUCT_MAX. */
 static void take_call(struct reader *r, const struct codex_call *call)
 {
     enum effect effect = EFFECT_ASK;

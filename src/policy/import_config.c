@@ -110,6 +110,7 @@ static bool under(const struct config_setting *s, size_t at, const char *key)
     return at < s->count && str_is(s->keys[at], key);
 }
 
+/* Tools that are switched off become denials, approval modes of single tools rules on these tools. */
 static void take_server(struct toml *t, const struct config_setting *s, struct str text)
 {
     struct importing *in = t->in;
@@ -234,6 +235,7 @@ static struct rc read_inline(struct toml *t, const struct config_setting *where,
     return RC_OK;
 }
 
+/* A scalar is handed to take_setting at once, under the keys that lead to it: no tree is built. */
 static struct rc read_value(struct toml *t, struct config_setting *where, unsigned depth)
 {
     struct str text;

@@ -159,6 +159,7 @@ static bool cannot_probe(const struct rule *rule)
            (rule->kind == RULE_SERVER && !str_is(rule->value, "*"));
 }
 
+/* Judges a made-up call by this rule alone: a rule that decides nothing even then never will. */
 static bool lint_alone(struct linting *l)
 {
     struct verdict verdict = {0};
@@ -199,6 +200,7 @@ static void lint_shadowed(struct linting *l)
                               effect_name(rule->effect), STR_ARG(rule->text)));
 }
 
+/* Same effect, layer, project and text. */
 static bool lint_twice(struct linting *l)
 {
     const struct rule_source *source = lint_source(l);
@@ -212,6 +214,7 @@ static bool lint_twice(struct linting *l)
 
 /* ---- all ---- */
 
+/* In the order of severity: a rule with an error in its text is not looked at further. */
 static void lint_rule(struct linting *l)
 {
     struct err err = {0};

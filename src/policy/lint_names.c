@@ -1,3 +1,5 @@
+/* Names that a rule may have meant: the nearest tool, program or sub-command by edit distance, for "did you
+ * mean" in the findings of lint_text.c. */
 #include "policy/lint_names.h"
 
 #include "event/tool_names.h"
@@ -41,6 +43,7 @@ struct nearest {
     unsigned best;
 };
 
+/* Keeps the candidate if it is near enough for the length of the name and nearer than the best so far. */
 static void consider(struct nearest *nearest, struct str candidate)
 {
     struct str name = nearest->name;
@@ -176,6 +179,7 @@ static struct str sub_of(struct str row, size_t i)
     return first_word(str_sub(name, row.n + 1, name.n));
 }
 
+/* True also where the table knows no sub-commands of the program: then nothing can be said. */
 bool lint_sub_known(struct str row, struct str sub)
 {
     bool any = false;

@@ -32,6 +32,7 @@ static struct str rule_with(struct linting *l, struct str content)
 
 /* ---- rules that cannot be read ---- */
 
+/* A host or an address without `domain:` and `url:`, as people write them first. */
 static struct str fetch_meant(struct linting *l, struct str content)
 {
     if (str_starts(content, STR("domain:")))
@@ -44,6 +45,7 @@ static struct str fetch_meant(struct linting *l, struct str content)
     return arena_printf(l->arena, "WebFetch(url:%.*s)", STR_ARG(content));
 }
 
+/* Tries the usual slips in turn and offers the corrected text only if it parses. */
 void lint_malformed(struct linting *l, const char *words)
 {
     struct str text = str_trim(lint_source(l)->text), instead = STR_NONE, checked, rest;
@@ -79,6 +81,7 @@ static struct str server_meant(struct linting *l, struct str tool)
     return str_empty(name) ? STR_NONE : arena_printf(l->arena, "mcp__%.*s__%.*s", STR_ARG(server), STR_ARG(name));
 }
 
+/* Tools of MCP servers without their prefix are the usual mistake. */
 static bool lint_tool(struct linting *l)
 {
     struct str tool = l->rule.tool;
@@ -264,6 +267,7 @@ static bool runs_anything(const struct table_row *row)
     return row->stdin_lang != 0;
 }
 
+/* Not a mistake, but more than most people mean. */
 void lint_wide(struct linting *l)
 {
     const struct rule *rule = &l->rule;
@@ -331,6 +335,7 @@ static struct str without_braces(struct linting *l, struct str content)
     return arena_str(l->arena, buf_str(&buf));
 }
 
+/* Signs of other languages of patterns, which mean themselves here: braces, brackets, quotes, schemes. */
 static bool lint_path(struct linting *l)
 {
     const struct rule *rule = &l->rule;

@@ -1,3 +1,5 @@
+/* Addresses: parsed strictly into scheme, host, port and rest, and compared with rules on hosts and URLs. An
+ * address that two programs could read as two hosts is not parsed, and then no rule allows it. */
 #include "policy/match.h"
 
 #include "base/err.h"
@@ -40,6 +42,7 @@ static bool plain(struct str text)
     return !str_empty(text);
 }
 
+/* No user, no IPv6 literal, no escapes in the host: such addresses are asked about. */
 bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
 {
     struct str after, port;
@@ -67,6 +70,7 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     return true;
 }
 
+/* `*.example.com` fits every host below it, not example.com itself. */
 static bool host_matches(const struct rule *rule, struct str host)
 {
     if (str_empty(rule->host))
@@ -107,6 +111,7 @@ static bool own_port(const struct url *url)
            str_is(url->host, "localhost") || is_loopback(url->host);
 }
 
+/* A rule on a host means its usual port when it allows, and every port when it denies. */
 bool url_matches(const struct rule *rule, const struct url *url, bool strictly)
 {
     CHECK((rule->kind == RULE_HOST || rule->kind == RULE_URL) && !str_empty(url->host));

@@ -1,7 +1,12 @@
+/* Whether a rule on commands fits the words of a command: words_covered strictly, for allow; words_stopped
+ * generously, for deny and ask. The same rule text means more as a denial: options may stand between its words,
+ * a path before the program's name, letters may be clustered (match.h has the comparison). */
 #include "policy/match.h"
 
 #include "base/err.h"
 
+/* `*` matches any bytes, also none; greedy from the left, which is enough because a pattern has no other
+ * wildcard. */
 bool match_glob(struct str glob, struct str text)
 {
     size_t star = str_find(glob, '*');
@@ -41,6 +46,8 @@ static bool named_literally(const struct word *word)
     return (word->flags & (WORD_OPEN | WORD_ESCAPED)) == 0;
 }
 
+/* Every word of the rule stands literally at the same place on the line; assignments in front must be named,
+ * too. */
 static bool begins_with(const struct rule *rule, const struct argv *argv)
 {
     if (rule->word_count > argv->count || rule->word_count <= argv->assign_count)
@@ -107,6 +114,8 @@ static bool climbs(struct str path)
     return false;
 }
 
+/* All words must be literal: a star in an allow matches text that is on the line, not what an expansion may
+ * become. */
 static size_t glob_covered(struct arena *arena, const struct rule *rule, struct argv *argv)
 {
     CHECK(rule->kind == RULE_GLOB && rule->glob_named <= rule->word_count);
@@ -124,6 +133,8 @@ static size_t glob_covered(struct arena *arena, const struct rule *rule, struct 
     return !glob_fits(rule, argv->joined) ? 0 : rule->glob_named ? rule->glob_named : 1;
 }
 
+/* Returns how many words of the line the rule has named; acts of words behind that need more (judge_cover.c).
+ * SIZE_MAX: all of them. 0: it does not fit. */
 size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *argv)
 {
     CHECK(argv->assign_count <= argv->count);
@@ -149,6 +160,7 @@ size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *
 static bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 static bool is_long(struct str s) { return s.n > 2 && s.p[0] == '-' && s.p[1] == '-'; }
 
+/* Beginnings of long options count from three letters on, as programs accept them. */
 static bool has_long(const struct argv *argv, struct str option)
 {
     for (size_t i = 1; i < argv->count; i++) {
@@ -205,6 +217,7 @@ static bool find_word(const struct argv *argv, struct str word, size_t *at, bool
     return false;
 }
 
+/* The words of the rule in their order, with anything between; options anywhere. */
 static bool prefix_stopped(const struct rule *rule, const struct argv *argv, bool *ret_maybe)
 {
     CHECK(rule->word_count > 0 && argv->count > 0);
@@ -222,6 +235,7 @@ static bool prefix_stopped(const struct rule *rule, const struct argv *argv, boo
     return true;
 }
 
+/* Sets *ret_maybe where an expansion could make the words equal. */
 static bool exact_stopped(const struct rule *rule, const struct argv *argv, bool *ret_maybe)
 {
     if (rule->word_count != argv->count) {

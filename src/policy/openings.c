@@ -1,3 +1,6 @@
+/* Rules that open something in a box: `box.read(path)`, `box.write(path)`, `box.port(N)` of the managed and the
+ * user's layer become struct opening, from which gate/boxes.c makes the mounts and listeners. Also decides
+ * whether a git command is plain enough for `.git` to be writable in the box. */
 #include "policy/judge.h"
 #include "policy/ruleset.h"
 
@@ -5,6 +8,7 @@
 
 static bool is_wild(struct str s) { return str_find(s, '*') < s.n || str_find(s, '?') < s.n; }
 
+/* Only paths without wildcards can be mounted; `/**` behind a folder means the folder. */
 static bool path_of(struct arena *arena, const struct question *question, const struct rule *rule,
                     struct opening *opening)
 {
@@ -59,6 +63,7 @@ static bool is_closed(struct arena *arena, const struct question *question, cons
     return false;
 }
 
+/* Rules of a project are not enough: whoever writes the repository would open the box. */
 static bool opening_of(struct arena *arena, const struct question *question, const struct compiled *rule,
                        struct opening *opening)
 {

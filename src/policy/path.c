@@ -1,3 +1,6 @@
+/* Paths and patterns of paths as text; nothing here looks at the disk (judge_path.c gets the links from the
+ * caller). path_covered is the strict comparison for allow rules, path_stopped the generous one for deny and
+ * ask. */
 #include "policy/match.h"
 
 #include "base/err.h"
@@ -18,6 +21,8 @@ static bool odd_at(struct str path, size_t i)
     }
 }
 
+/* Refuses what shows differently than it is: hidden characters, newlines, `file:`, odd spellings that programs
+ * may resolve in their own way. */
 static bool plain(struct str path)
 {
     if (str_empty(path) || path.n > LIMIT_PATH_BYTES || str_starts(path, STR("file:")))
@@ -37,6 +42,7 @@ static bool plain(struct str path)
     return true;
 }
 
+/* Joined, not normalized: the kernel resolves `..` behind a link, so the caller's look gets the path as it is. */
 struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path)
 {
     if (str_starts(path, STR("/")))
@@ -88,6 +94,7 @@ static struct str squeeze(struct arena *arena, struct str path)
     return (struct str){to, n};
 }
 
+/* Without `.`, `..` and double slashes. False: relative without a folder, another user's home, or not plain. */
 bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path)
 {
     bool tilde = str_starts(path, STR("~"));
@@ -142,6 +149,8 @@ static bool component_match(struct str pattern, struct str text)
     return p == pattern.n;
 }
 
+/* Backtracks to the last `**` only: linear in practice, and enough for patterns whose components know just `*`
+ * and `?`. */
 bool path_pattern_match(struct str pattern, struct str path)
 {
     struct str star_pattern = STR_NONE, star_path = STR_NONE;
@@ -171,6 +180,7 @@ bool path_pattern_match(struct str pattern, struct str path)
     return false;
 }
 
+/* The folder that the rule's pattern begins in, after its leading `../`. */
 bool path_rule_base(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
                     struct str *ret_base)
 {
@@ -194,6 +204,8 @@ static bool covered_one(struct arena *arena, const struct rule *rule, const stru
            path_pattern_match(rule->pattern, rest);
 }
 
+/* By its name and by its real path, each below the base by the same kind of path: a link out of the folder does
+ * not count. */
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
@@ -224,6 +236,7 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
     return false;
 }
 
+/* By either: a denial cannot be avoided by another name of the file. */
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {

@@ -1,3 +1,11 @@
+/* The language of rules: `Tool`, `Tool(content)`, `mcp__server__tool`, `@group`, each with a condition behind `
+ * & `.
+ *
+ * rule_parse turns a text into a struct rule and writes it back in one canonical spelling (rule.text), by which
+ * equal rules are recognized. Everything that could be misread is an error with a reason for the person who
+ * wrote it: hidden characters, unknown forms, patterns where a plain word is needed. Older spellings (`bash:
+ * git *`) are still read.
+ */
 #include "policy/rule.h"
 
 #include "base/err.h"
@@ -136,6 +144,7 @@ static struct rc take_server_name(struct making *m, struct str name)
     return RC_OK;
 }
 
+/* The part before the parenthesis. A group (`@git-read`) is a rule on Bash. */
 static struct rc take_tool(struct making *m, struct str name)
 {
     m->rule->kind = RULE_TOOL;
@@ -156,6 +165,7 @@ static struct rc take_tool(struct making *m, struct str name)
 
 /* ---- commands ---- */
 
+/* Cut at blanks as the shell does without quotes; a rule cannot name a word with a blank in it. */
 static struct rc split_words(struct making *m, struct str text)
 {
     struct rule *rule = m->rule;
@@ -207,6 +217,8 @@ static struct str join_words(struct making *m, char between)
     return arena_str(m->arena, buf_str(&buf));
 }
 
+/* Words joined by NUL, as the words of a command are when they are compared: a blank inside a quoted word is
+ * then not taken for the end of it. glob_more is the same pattern with further words behind it. */
 static void finish_glob(struct making *m)
 {
     struct rule *rule = m->rule;
@@ -248,6 +260,8 @@ static struct rc take_command(struct making *m, struct str content)
 
 /* ---- paths ---- */
 
+/* `//` from the root, `/` from the project, `~/` from home, else from the session's folder. The base is cut off
+ * *path. */
 static enum path_base take_base(struct str *path)
 {
     enum path_base base = BASE_CWD;
@@ -299,6 +313,7 @@ static struct rc take_components(struct making *m, struct str path)
     return str_empty(rule->pattern) ? bad(m, "it names no file") : RC_OK;
 }
 
+/* Backslashes and `!` are refused: other programs give them a meaning that does not exist here. */
 static struct rc take_path(struct making *m, struct str content)
 {
     static const char *const prefixes[BASE_COUNT] = {"//", "", "/", "~/"};
@@ -332,6 +347,7 @@ static struct str lower(struct arena *arena, struct str s)
     return (struct str){to, s.n};
 }
 
+/* Labels of letters, digits, `-` and `_`, parted by single dots. */
 static bool good_host(struct str host)
 {
     if (str_empty(host) || host.n > 253 || host.p[0] == '.' || host.p[host.n - 1] == '.')
@@ -400,6 +416,7 @@ static struct rc take_url(struct making *m, struct str url)
     return RC_OK;
 }
 
+/* Rules on addresses: a host, or a URL with stars. */
 static struct rc take_fetch(struct making *m, struct str content)
 {
     struct rule *rule = m->rule;
@@ -447,6 +464,7 @@ static struct rc take_field(struct making *m, struct str content, struct str usu
     return RC_OK;
 }
 
+/* The part in parentheses, by the kind of tool it belongs to; a tool that Nod does not know has named fields. */
 static struct rc take_content(struct making *m, struct str content)
 {
     struct rule *rule = m->rule;
@@ -496,6 +514,7 @@ static bool is_older(struct str name)
     return !str_eq(tool_rule_name(name), name);
 }
 
+/* Before anything else is read: a rule is one line of visible characters. */
 static struct rc check_letters(const struct making *m)
 {
     if (m->text.n > LIMIT_RULE_BYTES)
@@ -576,6 +595,8 @@ static struct str cut_condition(struct str *text)
     return STR_NONE;
 }
 
+/* An allow must be narrower than a denial may be: no rule on every tool, and `*` in an MCP tool's name only at
+ * the end of whole words, because `get_*` is a promise of the server's names and `g*` is none. */
 struct rc rule_for_allow(const struct rule *rule, struct err *err)
 {
     if (str_is(rule->tool, "*"))
@@ -593,6 +614,7 @@ struct rc rule_for_allow(const struct rule *rule, struct err *err)
                    STR_ARG(rule->text));
 }
 
+/* The condition is cut off first: the rest must then end with its parenthesis. */
 struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err)
 {
     struct rule rule = {0};

@@ -1,3 +1,10 @@
+/* Compiles rules (rule_source) into a struct rule_set, and finds those that could fit a call.
+ *
+ * Every rule is filed in one hash table per side (allow; deny and ask) under what it begins with: the program,
+ * the program and its sub-command, the folder, the host or the tool. The judge looks up the keys of a call, so
+ * its cost does not grow with the number of rules. A set is immutable once made; the gate makes a new one when
+ * a rule changes (gate/rules.c).
+ */
 #include "policy/ruleset.h"
 
 #include "base/limits.h"
@@ -50,6 +57,8 @@ struct str ruleset_path_family(struct str tool)
     return STR("read");
 }
 
+/* Long names are cut: keys that collide cost a comparison and no mistake, because every rule found is still
+ * matched. */
 static uint64_t key_hash(const struct rule_key *key)
 {
     char bytes[600];
@@ -83,6 +92,7 @@ static struct str literal_folders(struct str pattern)
     return str_sub(pattern, 0, end);
 }
 
+/* Rules whose first word is a pattern are filed under the tool and met by every command. */
 static struct rule_key command_key(const struct rule *rule, enum rule_side side)
 {
     size_t named = rule->kind == RULE_GLOB ? rule->glob_named : rule->word_count;
@@ -122,6 +132,7 @@ static struct rule_key rule_key(const struct rule *rule, enum rule_side side)
 
 /* ---- index ---- */
 
+/* Chains by index, twice as many heads as rules: no pointers, three arrays in the set's arena. */
 static void index_init(struct rule_set *set, struct rule_index *index)
 {
     uint32_t cap = 16;
@@ -184,6 +195,7 @@ static struct str *copy_list(struct arena *arena, const struct str *list, size_t
     return copy;
 }
 
+/* The set must not depend on the caller's texts: it outlives the request that added the rule. */
 static void copy_source(struct arena *arena, struct rule_source *source)
 {
     source->id = arena_str(arena, source->id);
@@ -195,6 +207,7 @@ static void copy_source(struct arena *arena, struct rule_source *source)
     source->not_match = copy_list(arena, source->not_match, source->not_match_count);
 }
 
+/* Rules on commands count: a command is judged in the session's folder. */
 bool rule_relative(struct str text)
 {
     ARENA_SCOPE(scratch);
@@ -244,6 +257,8 @@ static bool hang_on_project(struct rule_set *set, struct compiled *compiled)
     return true;
 }
 
+/* A broken allow is not used. A broken deny or ask becomes an ask on every call of its tool (ask_instead):
+ * somebody wanted to stop something, and it is not known what. */
 static void compile(struct rule_set *set, size_t at)
 {
     struct compiled *compiled = &set->rules[at];
@@ -289,6 +304,8 @@ static struct str last_name(struct str pattern)
     return found;
 }
 
+/* Files a rule, and notes for the whole set what kinds of objections there are, so that the judge can skip a
+ * look. */
 static void take_in(struct rule_set *set, size_t at)
 {
     const struct rule *rule = &set->rules[at].rule;
@@ -315,6 +332,7 @@ static void take_in(struct rule_set *set, size_t at)
         mark_word(set->second_words, rule->words[1]);
 }
 
+/* Never fails: a rule that cannot be used is listed in `problems`, which `nod policy lint` and the page show. */
 struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
 {
     struct rule_set *set = heap_new(sizeof *set);

@@ -1,5 +1,10 @@
-/* Lexer: letters to tokens, exactly as bash reads them; constructs that it does not read exactly are reported as
- * doubt. */
+/* Lexer: letters to tokens, exactly as bash reads them; constructs that it does not read exactly are reported
+ * as doubt.
+ *
+ * A word is kept in three forms: raw (as written), text (quotes removed, a WORD_HOLE byte for every expansion)
+ * and shape (what the holes could become, see target.c). Called token by token by shell_parse.c. The scratch
+ * buffers are as large as the line, because no token can be longer.
+ */
 #include "policy/shell_lex.h"
 
 #include "base/err.h"
@@ -497,6 +502,7 @@ static void read_letter(struct shell_parser *p, struct reading *r)
     p->at++;
 }
 
+/* One piece of a word: a quote, an expansion, or a letter. */
 static bool read_piece(struct shell_parser *p, struct reading *r)
 {
     char c = look(p, 0);
@@ -536,6 +542,7 @@ static bool names_descriptor(struct str raw)
     return raw.n > 2 && raw.p[0] == '{' && raw.p[raw.n - 1] == '}' && name_start(raw.p[1]);
 }
 
+/* Copies the word out of the scratch buffers; digits before `<` or `>` are a descriptor. */
 static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
 {
     struct shell_token *token = &p->token;
@@ -573,6 +580,7 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
     return true;
 }
 
+/* Up to the next letter that ends a word outside of quotes. */
 static bool read_word(struct shell_parser *p)
 {
     struct reading r = {.base = p->scratch_at, .name = true, .brace_at = SIZE_MAX, .bracket_at = SIZE_MAX};
@@ -629,6 +637,8 @@ static bool joins_next(struct str line)
     return n % 2 == 1;
 }
 
+/* The body is read when its line has ended, as bash does. Without quotes around the delimiter it is expanded,
+ * so the commands in it run. */
 static bool read_heredoc(struct shell_parser *p, struct heredoc *doc)
 {
     size_t from = p->at;
@@ -686,6 +696,7 @@ static void skip_blanks(struct shell_parser *p)
     }
 }
 
+/* The longest operator wins: the table is ordered by length. */
 static bool read_operator(struct shell_parser *p)
 {
     struct str rest = str_sub(p->text, p->at, p->text.n);
@@ -700,6 +711,7 @@ static bool read_operator(struct shell_parser *p)
     return shell_doubt(p, "a character that is not understood");
 }
 
+/* The next token into p->token; false after a doubt, which ends the parse. */
 bool shell_next(struct shell_parser *p)
 {
     if (p->doubt)

@@ -1,4 +1,8 @@
-/* Tokens to a tree: the grammar of lists, pipelines and compound commands. */
+/* Tokens to a tree: the grammar of lists, pipelines and compound commands (shell.h describes the tree).
+ *
+ * Recursive descent with bounded depth and number of commands. A function returns NULL or false after a doubt;
+ * the top of the tree then holds what was read before it, so that objections to that part still count.
+ */
 #include "policy/shell.h"
 
 #include "base/err.h"
@@ -176,6 +180,7 @@ static void lay_words(struct shell_parser *p, struct node *node, const struct wo
 
 /* ---- redirections ---- */
 
+/* Whether the token begins a redirection. */
 static bool redirects(const struct shell_parser *p)
 {
     if (p->token.kind == TOKEN_DESCRIPTOR)
@@ -222,6 +227,7 @@ static bool names_only_descriptors(const struct word *word)
     return digits <= 3 && digits + dash == word->text.n && word->text.n > 0;
 }
 
+/* Registers a here-document whose body follows after this line. */
 static bool expect_heredoc(struct shell_parser *p, struct node *node, struct redir *redir, bool tabs)
 {
     const struct word *word = &p->token.word;
@@ -329,6 +335,7 @@ static bool is_prefix(const struct words *words)
     return first && first->flags == 0 && (str_is(first->raw, "time") || str_is(first->raw, "coproc"));
 }
 
+/* Assignments, words and redirections in any order; a word followed by `(` is the name of a function. */
 static struct node *parse_simple(struct shell_parser *p)
 {
     struct node *node = node_new(p, NODE_SIMPLE);
@@ -421,6 +428,7 @@ bool word_names_ending(const struct word *word)
            text.p[0] == WORD_HOLE;
 }
 
+/* A loop over a variable that programs look at (PATH, IFS) is a doubt: its body then means something else. */
 static bool parse_for(struct shell_parser *p, struct node *node)
 {
     struct words words = {0};
@@ -603,6 +611,7 @@ static struct node *parse_command(struct shell_parser *p)
 
 /* ---- pipelines and lists ---- */
 
+/* One command alone is no pipe: its own node is returned. */
 static struct node *parse_pipe(struct shell_parser *p)
 {
     struct node *pipe = node_new(p, NODE_PIPE);
@@ -626,6 +635,7 @@ static struct node *parse_pipe(struct shell_parser *p)
     return node_end(p, pipe);
 }
 
+/* Commands joined by && and ||. */
 static struct node *parse_chain(struct shell_parser *p)
 {
     struct node *chain = node_new(p, NODE_CHAIN);
@@ -679,6 +689,7 @@ static struct node *parse_list(struct shell_parser *p, bool may_be_empty)
     return list->first || may_be_empty ? list : refuse(p, "it is not complete, or not well formed");
 }
 
+/* A copy of the parser reads the inside and tells where it ends; a doubt in it is one of the whole line. */
 struct node *shell_parse_substitution(struct shell_parser *p)
 {
     struct shell_parser sub = *p;
@@ -722,6 +733,7 @@ static const char *letters_doubt(struct str text)
     return NULL;
 }
 
+/* Always returns a tree, with `doubt` set where the text was not understood. `depth` counts texts inside texts. */
 struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned depth)
 {
     struct shell *shell = arena_new(arena, struct shell);

@@ -137,6 +137,8 @@ static void place_printed(struct values *v, struct word *word, const struct node
 
 /* ---- collecting ---- */
 
+/* Whether the value can be put into a word without changing how the word is read: it is one word, no option,
+ * and no pattern of its own. */
 static bool is_tame(const struct word *word)
 {
     struct str text = word->text;
@@ -167,6 +169,7 @@ static struct str unquoted_shape(struct arena *arena, struct str shape)
     return (struct str){text, shape.n};
 }
 
+/* Notes one value that the variable may have. */
 static void add_piece(struct values *v, struct str name, const struct word *word, bool known)
 {
     if (v->count == VALUES_MAX) {
@@ -240,6 +243,7 @@ static void add_set(struct values *v, const struct node *node)
     }
 }
 
+/* Every assignment and loop of the line counts, whether it runs or not: the values are alternatives. */
 static void collect(struct values *v, struct node *node)
 {
     for (; node; node = node->next) {
@@ -323,6 +327,7 @@ static bool is_set(const struct values *v, struct str name, bool *ret_tame)
     return set;
 }
 
+/* Puts all values of the variable into the word's shape, as alternatives of a brace. */
 static void use_values(struct values *v, struct word *word)
 {
     if (!(word->flags & WORD_VAR))

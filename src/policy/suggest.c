@@ -1,4 +1,6 @@
-/* Rules that would let a call pass, from narrow to broad. Each is tried before it is offered. */
+/* Rules that would let a call pass, from narrow to broad: for the buttons "always allow" on the page, the phone
+ * and in the terminal. Each suggestion is tried before it is offered: the call is judged again with its rules
+ * added. */
 #include "base/err.h"
 #include "policy/effects.h"
 #include "policy/judge.h"
@@ -53,6 +55,7 @@ static bool same_rules(const struct suggestion *a, const struct suggestion *b)
     return true;
 }
 
+/* Adds the suggestion if it is new and lets the call pass. */
 static void offer(struct suggesting *s, const struct suggestion *suggestion)
 {
     if (!suggestion->rule_count || s->count == SUGGESTIONS_MAX)
@@ -64,6 +67,7 @@ static void offer(struct suggesting *s, const struct suggestion *suggestion)
         s->out[s->count++] = *suggestion;
 }
 
+/* More than SUGGESTION_RULES_MAX rules for one call are no suggestion that a person can weigh. */
 static void add_rule(struct suggestion *suggestion, struct str rule)
 {
     for (size_t i = 0; i < suggestion->rule_count; i++)
@@ -77,6 +81,7 @@ static void add_rule(struct suggestion *suggestion, struct str rule)
 
 /* ---- commands ---- */
 
+/* Words that stand in a rule as they stand on the line, without quotes. */
 static bool plain_word(struct str word)
 {
     for (size_t i = 0; i < word.n; i++) {
@@ -108,6 +113,7 @@ static bool put_words(struct buf *buf, const struct node *node, size_t count)
     return !buf->over;
 }
 
+/* `Bash(a b)` for the first `count` words, or `Bash(a b:*)` when `open`; empty if a word cannot be named. */
 static struct str words_rule(struct suggesting *s, const struct node *node, size_t count, bool open)
 {
     CHECK(node->kind == NODE_SIMPLE);
@@ -247,6 +253,7 @@ static struct str parent(struct str path)
     return path.n > 1 ? str_sub(path, 0, path.n - 1) : path;
 }
 
+/* A redirection needs a rule on its file; the broad suggestion opens the folder instead. */
 static void add_file(struct suggesting *s, struct judging *j, struct open_parts *parts, const struct word *word,
                      bool writes)
 {
@@ -306,6 +313,7 @@ static void find_open(const struct verdict *verdict, struct node *node, struct o
     }
 }
 
+/* One suggestion: a rule of this breadth for each part of the line that is not covered yet. */
 static void suggest_breadth(struct suggesting *s, struct judging *j, const struct open_parts *parts,
                             enum breadth breadth)
 {
@@ -329,6 +337,7 @@ static void suggest_breadth(struct suggesting *s, struct judging *j, const struc
         offer(s, &suggestion);
 }
 
+/* Parts that pass already get no rule. A line that is not understood gets no suggestion. */
 static void suggest_command(struct suggesting *s)
 {
     struct judging j;
@@ -359,6 +368,7 @@ static void suggest_rule(struct suggesting *s, struct str rule, const char *labe
     offer(s, &suggestion);
 }
 
+/* The file, the files beside it, the folder, the project. */
 static void suggest_paths(struct suggesting *s)
 {
     const struct tool_facts *facts = s->q->facts;
@@ -399,6 +409,7 @@ static void suggest_host(struct suggesting *s)
         suggest_rule(s, arena_printf(s->arena, "Net(domain:*.%.*s)", STR_ARG(domain)), "hosts beside it", NULL);
 }
 
+/* The address, the host with its port, the host, the hosts beside it. */
 static void suggest_address(struct suggesting *s)
 {
     const struct tool_facts *facts = s->q->facts;

@@ -1,3 +1,11 @@
+/* Words with holes and patterns, compared with paths: could bash find this file by that word?
+ *
+ * The lexer writes a shape for every word (shell.h): letters as they are, and marks for `*`, `?`, brackets,
+ * braces and parts that are not known. targets_of expands the braces and makes a path of each, still with marks
+ * in it; target_meets then asks whether a target and a path pattern have a file in common. It answers yes when
+ * in doubt or when it takes too many steps, because it is used for protections and denials only, never to
+ * allow. The lists of protected names and of names of secrets are here, too.
+ */
 #include "policy/target.h"
 
 #include "base/err.h"
@@ -104,6 +112,7 @@ struct letter {
     size_t next;
 };
 
+/* One element of a shape: a letter, any one letter, any text, or a bracket expression. */
 static struct letter shape_letter(struct str s, size_t i)
 {
     CHECK(i < s.n);
@@ -135,6 +144,7 @@ static struct letter shape_letter(struct str s, size_t i)
     return (struct letter){.bracket = true, .negated = negated, .set = str_sub(s, from, to), .next = to + 1};
 }
 
+/* Letters of either case count. */
 static bool set_has(struct str set, char c)
 {
     for (size_t i = 0; i < set.n; i++) {
@@ -282,6 +292,8 @@ static bool ends_meet(struct str known, struct str path, bool tree, unsigned *st
     return false;
 }
 
+/* Component by component. `**` in `path` stands for any folders; a mark at the end of `target` with `tree`
+ * reaches all that lies below. */
 static bool meets(struct str target, struct str path, bool tree, unsigned *steps)
 {
     if (++*steps > MEET_STEPS_MAX)
@@ -342,6 +354,7 @@ static bool secret_name(struct str last, size_t count)
     return false;
 }
 
+/* Names that are protected in every folder: .git, .ssh, .claude and so on. */
 static bool parts_protected(struct str target, bool looks)
 {
     struct str rest = target;
@@ -356,6 +369,8 @@ static bool parts_protected(struct str target, bool looks)
     return false;
 }
 
+/* By the last name alone: .env, id_rsa, *.pem. `settings_only` is the short list that even a rule on the
+ * program does not open. */
 bool target_secret(struct str target, bool settings_only)
 {
     struct str last = STR_NONE;
@@ -367,6 +382,7 @@ bool target_secret(struct str target, bool settings_only)
            secret_name(last, settings_only ? SECRET_SETTINGS : sizeof secret_names / sizeof *secret_names);
 }
 
+/* The same for a name with marks in it. */
 bool target_could_be_secret(struct str target)
 {
     struct str last = STR_NONE;
@@ -394,6 +410,7 @@ static bool above_protected(struct str target, struct touch touch, const struct 
            path_within(places->project.named, target);
 }
 
+/* Protected names anywhere, protected paths from the root, and for a whole tree also folders above one of them. */
 bool target_protected(struct str target, struct touch touch, const struct places *places)
 {
     if (str_is(target, "/dev/null"))
@@ -446,6 +463,7 @@ struct expansion {
     bool over;
 };
 
+/* Braces, from the left; nested ones by recursion. Too many alternatives make the word any path. */
 static void expand(struct expansion *e, struct str shape)
 {
     size_t open = 0, close = 0;
@@ -470,6 +488,7 @@ static void expand(struct expansion *e, struct str shape)
     }
 }
 
+/* `..` removes the part before it, as the kernel would without links. */
 static void put_part(char *text, size_t *n, struct str part)
 {
     if (str_empty(part) || str_is(part, "."))
@@ -523,6 +542,7 @@ static struct str normal(struct arena *arena, struct str shape, struct str folde
     return n ? (struct str){text, n} : STR("/");
 }
 
+/* With too many alternatives the only target is a mark that stands for every path. */
 size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
                   struct str targets[TARGETS_MAX])
 {
