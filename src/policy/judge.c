@@ -372,7 +372,7 @@ static void judge_search(struct judging *j, const struct folder *here)
     j->outside = true;
     if (!here->known || !place_of(j, here, here->path, &place))
         return;
-    j->outside = !place_inside(j, &place);
+    j->outside = !place_readable(j, &place);
     if (place_protected(j, &place, (struct touch){.looks = true, .tree = true}))
         j->protected_path = place.named;
 }
@@ -403,7 +403,7 @@ static bool judge_paths(struct judging *j)
             j->protected_path = place.named;
         else if (edits && place.shared)
             judge_note_shared(j, place.named);
-        j->outside = j->outside || !place_inside(j, &place);
+        j->outside = j->outside || !(edits ? place_inside(j, &place) : place_readable(j, &place));
         j->secret = j->secret || target_secret(place.named, false) || target_secret(place.real, false);
         const struct compiled *rule = place_covered(j, &place, facts->name);
         /* Edit(path) is every way to change a file; Write(path) only makes and replaces. */
@@ -454,10 +454,12 @@ static struct verdict say(enum effect effect, struct str source, struct str why)
 }
 
 /* The effect where no rule and no mode decides. */
+#define ONLY_READS "it only reads inside the session's folder or the system's own files"
+
 static struct verdict by_default(enum tool_class class)
 {
     switch (class) {
-    case TOOL_READ: return say(EFFECT_ALLOW, STR("default"), STR("it only reads inside the session's folder"));
+    case TOOL_READ: return say(EFFECT_ALLOW, STR("default"), STR(ONLY_READS));
     case TOOL_TASK: return say(EFFECT_ALLOW, STR("default"), STR("the agent's own list of tasks"));
     case TOOL_AGENT: return say(EFFECT_ALLOW, STR("default"), STR("a sub-agent asks for itself"));
     case TOOL_EDIT: return say(EFFECT_ASK, STR("default"), STR("it changes files, and no rule allows it"));
@@ -618,7 +620,7 @@ static struct verdict decide(struct judging *j, bool covered)
     if (covered && j->used_count)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
     if (covered && j->builtin)
-        return say(EFFECT_ALLOW, STR("built-in"), STR("it only reads inside the session's folder"));
+        return say(EFFECT_ALLOW, STR("built-in"), STR(ONLY_READS));
     bool rules_against = j->set->stops_commands || j->set->stops_paths || j->set->stops_hosts;
     bool forbids = is_command(j->q->facts) && j->unknown && rules_against;
     if (forbids && (session || mode.effect == EFFECT_ALLOW))

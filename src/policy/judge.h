@@ -106,8 +106,12 @@ void judge_stored_stops(struct judging *j, const struct study *study, const stru
 void judge_strange_git_stops(struct judging *j, const struct study *study);
 /* Whether a pattern could match a path outside the session's folder, or a secret inside. */
 bool judge_target_outside(struct judging *j, struct str target);
-/* Whether the place lies inside the session's folder, where reading tools need no rule. */
+/* The same for reading: what place_readable accepts is not outside. */
+bool judge_target_unreadable(struct judging *j, struct str target);
 bool place_inside(const struct judging *j, const struct place *place);
+/* Whether reading the place needs no rule: it lies inside the session's folder, or is one of the system's headers,
+ * libraries and manuals. */
+bool place_readable(const struct judging *j, const struct place *place);
 /* Whether the place is a system folder: commands that write there are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);

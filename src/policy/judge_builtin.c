@@ -502,7 +502,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
     for (size_t i = 0; i < count; i++)
-        if (is_somewhere(targets[i]) || judge_target_outside(j, targets[i]) || target_secret(targets[i], false) ||
+        if (is_somewhere(targets[i]) || judge_target_unreadable(j, targets[i]) || target_secret(targets[i], false) ||
             judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
         else if (found)

@@ -55,6 +55,29 @@ bool place_inside(const struct judging *j, const struct place *place)
            path_within(place->real, j->places.project.real);
 }
 
+/* Headers, libraries and manuals that packages install, and what Linux tells everybody about the machine. Not
+ * /usr/local and /usr/share: people keep configuration there. */
+static const char *const system_folders[] = {"/usr/include", "/usr/lib", "/usr/lib64", "/usr/share/doc",
+                                             "/usr/share/man"};
+static const char *const system_files[] = {"/etc/os-release", "/etc/debian_version", "/proc/cpuinfo", "/proc/meminfo",
+                                           "/proc/version", "/proc/loadavg", "/proc/uptime"};
+
+static bool path_of_system(struct str path)
+{
+    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
+        if (path_within(path, str_of(system_folders[i])))
+            return true;
+    for (size_t i = 0; i < sizeof system_files / sizeof *system_files; i++)
+        if (str_is(path, system_files[i]))
+            return true;
+    return false;
+}
+
+bool place_readable(const struct judging *j, const struct place *place)
+{
+    return place_inside(j, place) || (path_of_system(place->named) && path_of_system(place->real));
+}
+
 bool folder_inside(struct judging *j, struct str path)
 {
     struct folder here = {.path = path, .known = true};
@@ -365,6 +388,15 @@ bool judge_target_outside(struct judging *j, struct str target)
     struct folder here = {.path = project, .known = true};
     struct place place;
     return target_literal(target) && (!place_of(j, &here, target, &place) || !place_inside(j, &place));
+}
+
+bool judge_target_unreadable(struct judging *j, struct str target)
+{
+    struct folder here = {.path = j->places.project.named, .known = true};
+    struct place place;
+    return judge_target_outside(j, target) &&
+           (target_secret(target, true) || !target_literal(target) || !place_of(j, &here, target, &place) ||
+            !place_readable(j, &place));
 }
 
 bool policy_hides(struct str path, struct str own)
