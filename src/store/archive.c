@@ -118,6 +118,7 @@ static struct rc count_events(struct planning *planning, struct archive_session 
     return RC_OK;
 }
 
+/* Names a session in the plan if the store still ends it as the file does; else it has gone on and stays. */
 static struct rc plan_session(struct planning *planning, const struct chain_end *chain, struct err *err)
 {
     struct archive_plan *plan = planning->plan;
@@ -152,6 +153,7 @@ static struct rc verify_file(const char *path, struct err *err)
     return RC_OK;
 }
 
+/* Everything in the plan comes from the file as it was read back, verified and digested. */
 static struct rc plan_from_file(struct planning *planning, const char *path, struct err *err)
 {
     TRY(verify_file(path, err));
@@ -255,6 +257,7 @@ static struct rc make_archive(struct planning *planning, struct err *err)
 
 /* ---- plans ---- */
 
+/* An unfinished archive of an earlier run is resumed before a new one is made. */
 static struct rc make_plan(struct planning *planning, struct err *err)
 {
     struct archive_plan *plan = planning->plan;
@@ -291,6 +294,7 @@ struct rc archive_plan(const struct archiving *archiving, struct archive_plan **
     return RC_OK;
 }
 
+/* The need is that nothing was added since the file was written. */
 struct append *archive_move(const struct archive_plan *plan, size_t index, int64_t now_ms)
 {
     const struct archive_session *session = &plan->sessions[index];
@@ -338,6 +342,7 @@ static void alone_done(struct alone *alone)
         alone->backend->close(alone->writer);
 }
 
+/* Frees the appends. A session that another node archived meanwhile (ERR_GONE) is no failure. */
 static struct rc settle_moves(struct append *first, struct rc rc, struct archive_result *result, struct err *err)
 {
     while (first) {
@@ -377,6 +382,7 @@ void archive_result_add(struct archive_result *result, const struct archive_plan
         (void)snprintf(result->file, sizeof result->file, "%.*s", STR_ARG(plan->path));
 }
 
+/* Without a server (`nod archive` alone): opens the store as its writer, moves all, and gives the room back. */
 struct rc store_archive(const struct archiving *archiving, int64_t now_ms, struct archive_result *ret_result,
                         struct err *err)
 {

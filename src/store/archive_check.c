@@ -51,6 +51,7 @@ __attribute__((format(printf, 2, 3))) static void blame(struct named *named, con
 
 /* ---- what the store says ---- */
 
+/* One entry for each file that a SESSION_ARCHIVED names, in the order they were met. */
 static struct named *find_named(struct checking *checking, const struct archived *archived)
 {
     struct named *named = map_get(&checking->by_file, archived->file);
@@ -100,6 +101,7 @@ static struct rc read_said(struct checking *checking, struct err *err)
 
 /* ---- what the file says ---- */
 
+/* The chain in the file must end with the hash that the store has noted. */
 static struct rc check_session(struct named *named, struct archive *archive, const struct named_session *session,
                                struct err *err)
 {
@@ -151,6 +153,7 @@ static void check_named(struct checking *checking, struct named *named)
         blame(named, "%.250s", err.text);
 }
 
+/* A file that is missing or damaged is a finding, not an error: the others are still checked. */
 struct rc store_verify_archives(const char *url, const char *folder, struct archive_checks *ret_checks,
                                 struct err *err)
 {

@@ -59,6 +59,7 @@ static void take_event(struct under_way *under_way, const struct event *event)
         (void)map_put(&under_way->runs, event->thread, under_way);
 }
 
+/* Reads only events that begin or end something; whatever began and did not end keeps the session here. */
 static struct rc is_finished(const struct archive_source *source, const struct chain_end *chain,
                              bool *ret_finished, struct err *err)
 {
@@ -94,6 +95,7 @@ static void writing_done(struct writing *writing)
     arena_done(&writing->arena);
 }
 
+/* The links are computed anew from the bytes; that they end as the store says is checked at the head. */
 static struct rc write_event(struct writing *writing, const struct event *event, struct err *err)
 {
     struct filed_event filed = {.event = *event, .hash = &writing->hash,
@@ -186,6 +188,7 @@ static struct rc export_page(struct export *export, const struct read *page, str
     return RC_OK;
 }
 
+/* Makes the file only when the first finished session is found. *ret_count 0: there is no file. */
 struct rc archive_export(const struct archive_source *source, int64_t until_ms, const char *path,
                          uint64_t *ret_count, struct err *err)
 {

@@ -29,6 +29,8 @@ static void put_big_endian(char *to, uint64_t value, size_t bytes)
         to[i] = (char)(value >> (8 * (bytes - 1 - i)));
 }
 
+/* An event without a number in its session is one of version 1 of the links: its place is the seq, without the
+ * leading byte. */
 struct digest chain_next(const struct digest *before, const struct event *event)
 {
     char place[9] = {2}, kind[4], at[8];

@@ -55,6 +55,7 @@ static struct rc end_open(struct end *end, const char *url, uint64_t *ret_last_s
     return end->backend->last_seq(end->writer, ret_last_seq, err);
 }
 
+/* A store that sessions have left cannot be copied: their numbers could not be kept. */
 static struct rc page_after(const struct end *end, uint64_t after, struct read **ret_page, struct err *err)
 {
     struct read *page = read_new(READ_EVENTS);
@@ -90,6 +91,8 @@ static struct rc note_deadlines(struct copy *copy, struct err *err)
     return rc;
 }
 
+/* One append per event, without needs: the order is given, and the target has no other writer. Deadlines of
+ * open approvals are no part of the event and are looked up. */
 static struct append *append_of(struct copy *copy, const struct event *event)
 {
     struct append *append = append_new();
@@ -169,6 +172,7 @@ static struct rc digest_all(const struct end *end, uint64_t last_seq, struct dig
     return RC_OK;
 }
 
+/* Over everything, also over what an earlier run copied. */
 static struct rc compare(struct copy *copy, struct store_copied *ret_copied, struct err *err)
 {
     struct digest there;

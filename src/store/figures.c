@@ -1,3 +1,5 @@
+/* Counters of the store and its health, for /readyz and /metrics. The writer and the readers count with relaxed
+ * atomics; the loop reads them. A figure may be a moment old, and two figures may be of different moments. */
 #include "store/figures.h"
 
 enum { COMMIT_SLOW_US = 5000000 };
@@ -11,6 +13,8 @@ void figures_init(struct figures *figures)
     atomic_init(&figures->follows, true);
 }
 
+/* Called by whoever committed the group, once per group, kept or not. Bucket k counts groups of 2^k to
+ * 2^(k+1)-1 appends, the last one all larger groups. */
 void figures_count_group(struct figures *figures, const struct append *group, int64_t took_us)
 {
     uint64_t size = 0;

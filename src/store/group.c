@@ -1,3 +1,9 @@
+/* One group of appends on any backend: name what it depends on, recall or load it, judge, write, remember.
+ *
+ * Runs in whichever thread owns the writer's handle. The first attempt trusts the memory (memory.h); if the
+ * backend finds that another process has written meanwhile, it writes nothing, and a second attempt loads
+ * everything under the backend's lock. `ways` are the three functions of the backend (group.h).
+ */
 #include "store/group.h"
 
 #define FACTS_SCOPE(name) __attribute__((cleanup(facts_done))) struct facts name = {0}
@@ -15,6 +21,8 @@ static bool is_all_known(struct facts *facts)
     return true;
 }
 
+/* Judges from memory alone, without a round trip. *ret_tried is false when memory does not know enough or when
+ * an append of the group would be refused: a refusal must rest on what the store says now. */
 struct rc group_commit_remembered(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                                   struct append *group, bool *ret_tried, bool *ret_kept, struct err *err)
 {
@@ -65,6 +73,8 @@ static struct rc try_group(const struct group_ways *ways, struct backend_handle 
     return RC_OK;
 }
 
+/* Two attempts: by memory, then with everything loaded and others kept out. A third would mean a writer without
+ * the lock. */
 struct rc group_commit(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                        struct append *group, struct err *err)
 {
@@ -75,6 +85,7 @@ struct rc group_commit(const struct group_ways *ways, struct backend_handle *han
     return held ? RC_OK : err_set(err, ERR_CORRUPT, "somebody wrote to the store without its lock");
 }
 
+/* After a group failed as a whole because of one faulty append: each by itself, so that only that one fails. */
 struct rc group_commit_each(struct backend_handle *handle, struct append *group,
                             struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err))
 {

@@ -1,3 +1,10 @@
+/* Decides about a group of appends: whether the needs of each hold, which numbers its events get, how its
+ * sessions' chains go on (judge.h has the types). Pure: no clock, no database, no lock. The facts about
+ * sessions, calls and runs are in struct facts; a backend fills them in, or the memory does.
+ *
+ * Appends of a group are judged one after the other against the facts as the ones before have left them, so
+ * that two answers to one call in one group are one kept and one refused.
+ */
 #include "store/judge.h"
 
 #include "store/backend.h"
@@ -12,6 +19,7 @@ void facts_done(struct facts *facts)
     arena_done(&facts->arena);
 }
 
+/* The key of a call or run in a map: session and id, parted by a newline, which neither may contain. */
 static struct str pair(struct arena *arena, struct str a, struct str b)
 {
     char *bytes = arena_bytes(arena, a.n + 1 + b.n);
@@ -26,6 +34,7 @@ static struct str pair(struct arena *arena, struct str a, struct str b)
 /* A group mostly concerns one session and one call: short lists are searched linearly, longer ones have maps. */
 enum { FEW = 8 };
 
+/* A list while there are FEW, a map beyond: most groups are about one or two sessions. */
 static struct fact_head *find_head(const struct facts *facts, struct str session)
 {
     if (facts->head_count > FEW)
@@ -49,6 +58,7 @@ static struct fact_head *add_head(struct facts *facts, struct str session)
     return head;
 }
 
+/* The fact about a session; added as not known when the group has not named it before. */
 struct fact_head *facts_head(struct facts *facts, struct str session)
 {
     struct fact_head *head = facts->recent_head;
@@ -116,6 +126,7 @@ struct fact_run *facts_run(struct facts *facts, struct str session, struct str t
     return run;
 }
 
+/* A fact must be named before it is judged, so that the backend can load all of them in one question. */
 static void name_need(struct facts *facts, const struct need *need)
 {
     switch (need->need) {
@@ -242,6 +253,8 @@ static struct rc check_events(struct facts *facts, const struct append *append, 
 
 /* ---- events of an accepted append, with their numbers and hashes ---- */
 
+/* The chain of the session goes on by this event: its number in the session, its link, what it changes of the
+ * head. */
 static void advance_head(struct facts *facts, struct fact_head *head, struct event *event)
 {
     event->no = ++head->no;
@@ -261,6 +274,7 @@ static void advance_head(struct facts *facts, struct fact_head *head, struct eve
         head->archived_seq = event->seq;
 }
 
+/* Gives the event its seq and fills in its row for the backend; the facts then are those after the event. */
 static void add_event(struct facts *facts, const struct append *append, struct event *event, struct event_row *row)
 {
     struct fact_head *head = facts_head(facts, event->session);
@@ -284,6 +298,8 @@ static void add_event(struct facts *facts, const struct append *append, struct e
         row->call_seq = call->seqs[EVENT_TOOL_CALL];
 }
 
+/* The order matters: an append whose session is gone fails, one whose need does not hold is refused, and only
+ * then it is checked for mistakes of the caller, which fail it without touching the rest of the group. */
 static enum append_outcome judge_append(struct facts *facts, struct append *append, struct rows *rows)
 {
     append->refused_need = 0;
@@ -318,6 +334,7 @@ static void note_open(struct facts *facts, struct rows *rows)
     }
 }
 
+/* Rows of kept appends only. `whole` is false when one was refused or failed. */
 void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows)
 {
     size_t events = 0;
@@ -343,6 +360,8 @@ static void move(uint64_t *seq, uint64_t after, uint64_t by)
         *seq += by;
 }
 
+/* Others' events came between: every number above the old end moves up by as many. Nothing needs to be judged
+ * again, because the caller has checked that none of the group's own sessions changed. */
 void judge_move(struct facts *facts, struct rows *rows, uint64_t last_seq)
 {
     CHECK(last_seq >= facts->last_seq);

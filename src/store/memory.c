@@ -1,3 +1,10 @@
+/* Facts that the writer remembers between groups: the heads of sessions and the events of calls, as of one seq.
+ *
+ * One memory per place in a process, shared by all handles on it, under its own lock. It is never the truth:
+ * whatever it says is checked by the backend when the group is written (SQLite notices commits of others,
+ * PostgreSQL compares the heads). It is forgotten as a whole when something does not fit, when a session leaves
+ * for an archive, and when it grows beyond its bound.
+ */
 #include "store/memory.h"
 
 #include "store/monitor.h"
@@ -41,6 +48,7 @@ struct memory {
 static pthread_mutex_t memories_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory *memories;
 
+/* The memory of this place; made at the first handle. memory_close frees it with the last one. */
 struct memory *memory_open(const char *place)
 {
     lock(&memories_lock);
@@ -131,6 +139,8 @@ struct anchor memory_anchor(struct memory *memory)
     return last;
 }
 
+/* For good: a store whose history has changed under a running process is not read or written by it again,
+ * because its views and those who follow it were told events that are gone. */
 struct rc memory_break(struct memory *memory, uint64_t seq, struct err *err)
 {
     lock(&memory->lock);
@@ -169,6 +179,7 @@ static void recall_heads(struct memory *memory, struct facts *facts)
     }
 }
 
+/* `life` changes when a session's chain was learnt anew: calls that were remembered before then do not count. */
 static void recall_calls(struct memory *memory, struct facts *facts)
 {
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
@@ -182,6 +193,7 @@ static void recall_calls(struct memory *memory, struct facts *facts)
     }
 }
 
+/* False: nothing is remembered, and the backend must load everything. */
 bool memory_recall(struct memory *memory, struct facts *facts)
 {
     lock(&memory->lock);
@@ -218,6 +230,7 @@ static void keep_within_bounds(struct memory *memory)
     memory->seq = memory->known_after = seq;
 }
 
+/* Not when the follower has already seen later events of the session. */
 static void keep_head(struct memory *memory, const struct fact_head *head)
 {
     struct known_head *known = put(&memory->heads, head->session, sizeof *known);
@@ -228,6 +241,7 @@ static void keep_head(struct memory *memory, const struct fact_head *head)
                                  next && known->life ? known->life : ++memory->lives, head->hash};
 }
 
+/* Only together with the head it was judged with. */
 static void keep_call(struct memory *memory, const struct fact_call *call, const struct fact_head *head)
 {
     const struct known_head *now = map_get(&memory->heads, call->session);
@@ -249,6 +263,7 @@ static void keep_facts(struct memory *memory, struct facts *facts)
             keep_call(memory, call, facts_head(facts, call->session));
 }
 
+/* After a group was kept: its facts are those of the store now. */
 void memory_keep(struct memory *memory, struct facts *facts)
 {
     uint64_t last_seq = facts->next_seq - 1;
@@ -301,6 +316,8 @@ static void follow_session(struct memory *memory, const struct event *event, uin
         follow_call(memory, event, head->life);
 }
 
+/* An event that any process kept, in the order of seq. A gap means that something was missed: then all is
+ * forgotten. */
 static void follow_event(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
 {
     if (event->seq != memory->seq + 1 || event->kind == EVENT_SESSION_ARCHIVED)

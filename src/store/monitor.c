@@ -1,3 +1,5 @@
+/* A mutex with a condition that counts who waits (monitor.h). Times are of the monotonic clock: setting the
+ * wall clock neither wakes nor holds up a thread. */
 #include "store/monitor.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* The PostgreSQL backend: connections, pipelines, errors; waiting for what other nodes keep.
+/* The PostgreSQL backend: connections, pipelines, errors; waiting for events of other nodes.
  *
- * Whatever fails closes the connection. The server rolls back what was under way and releases the lock; the
+ * Every failure closes the connection. The server then rolls back what was under way and releases the lock; the
  * next use connects again, to whichever host of the url takes writes by then.
  */
 #include "store/postgres_group.h"
@@ -57,6 +57,7 @@ void postgres_disconnect(struct postgres_handle *handle)
     handle->conn = NULL;
 }
 
+/* SQLSTATE to one of our codes: unavailable is tried again, the others are not. */
 static enum err_code code_of_state(const char *state)
 {
     static const struct {
@@ -106,6 +107,7 @@ static struct rc fail_connection(struct postgres_handle *handle, struct err *err
     return fail_in_words(handle, ERR_UNAVAILABLE, handle->conn ? pq.PQerrorMessage(handle->conn) : NULL, err);
 }
 
+/* lock_missed tells postgres_commit.c that the lock was not free in time. */
 static struct rc fail_result(struct postgres_handle *handle, const PGresult *result, struct err *err)
 {
     const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -139,6 +141,7 @@ void params_int(struct params *params, struct arena *arena, int64_t value)
 
 static const int all_binary[PARAMS_MAX] = {[0 ... PARAMS_MAX - 1] = 1};
 
+/* Queues a statement in the pipeline; errors show when results are taken. */
 void postgres_send(struct postgres_handle *handle, enum postgres_sql sql, const struct params *params)
 {
     static const struct params none = {0};
@@ -210,6 +213,7 @@ static struct rc next_result(struct postgres_handle *handle, PGresult **ret_resu
     return RC_OK;
 }
 
+/* The result of the next statement of the pipeline; the caller clears it. */
 struct rc postgres_take(struct postgres_handle *handle, PGresult **ret_result, struct err *err)
 {
     RESULT_SCOPE(result);
@@ -266,6 +270,7 @@ static void ignore_notice(void *arg, const PGresult *result)
     (void)result;
 }
 
+/* Checks what Nod relies on: encoding, version, and a host that takes writes. */
 static struct rc connect_once(struct postgres_handle *handle, struct err *err)
 {
     /* Later settings win: the url may override these. */
@@ -288,6 +293,8 @@ static struct rc connect_once(struct postgres_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* Statements of this role, once per connection; not behind a pooler that changes connections between
+ * transactions. */
 static struct rc prepare_all(struct postgres_handle *handle, struct err *err)
 {
     int count = 0;
@@ -355,6 +362,7 @@ bool postgres_pause(int64_t *pause_ms, int64_t deadline_us)
     return true;
 }
 
+/* Tries again until the deadline while the server is not there; a wrong password or database fails at once. */
 struct rc postgres_connect(struct postgres_handle *handle, int64_t deadline_us, struct err *err)
 {
     int64_t pause_ms = 0;
@@ -490,6 +498,7 @@ void postgres_close(struct postgres_handle *handle)
     free(handle);
 }
 
+/* Only the writer and readers connect at once, so that a wrong url is reported when the server starts. */
 static struct rc postgres_open(const char *place, enum backend_role role, struct backend_handle **ret_handle,
                                struct err *err)
 {
@@ -510,6 +519,7 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
     return RC_OK;
 }
 
+/* The last event may be visible before it is durable at this node: it is made durable before it counts. */
 static struct rc postgres_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);

@@ -100,6 +100,8 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
     return RC_OK;
 }
 
+/* After a connection was lost in the middle of a commit. Without an answer in time the outcome stays unknown,
+ * and that is what the caller is told: asking again with the same id is right. */
 static struct rc resolve(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;

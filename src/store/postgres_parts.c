@@ -41,6 +41,7 @@ static struct rc make_part(struct postgres_handle *handle, int64_t first, int64_
     return run(handle, err, "INSERT INTO parts VALUES('events_%lld', %lld, %lld)", from, from, to);
 }
 
+/* Called under the lock, before a group that would reach beyond the last part. */
 struct rc postgres_make_parts(struct postgres_handle *handle, uint64_t last_seq, struct err *err)
 {
     RESULT_SCOPE(row);
@@ -113,6 +114,7 @@ static struct rc look_at(struct postgres_handle *handle, struct part *part, bool
     return RC_OK;
 }
 
+/* All parts but the one that is being filled. */
 static struct rc shed_all(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(rows);

@@ -44,6 +44,7 @@ static void ask_paged(struct postgres_question *question, enum postgres_sql sql,
     params_int(&question->params, &question->arena, count);
 }
 
+/* The statement and its parameters for each kind of read. */
 static void put_question(struct postgres_question *question, const struct read *read)
 {
     switch (read->kind) {
@@ -262,6 +263,8 @@ static struct rc remember(struct postgres_handle *handle, const struct read *rea
                                                            : RC_OK;
 }
 
+/* One round trip: begin, the question, the last seq with its link, commit. The link shows whether the history
+ * is still the one this process knows. */
 static struct rc read_once(struct postgres_handle *handle, struct read *read, const struct postgres_question *question,
                            struct err *err)
 {

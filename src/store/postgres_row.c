@@ -28,6 +28,7 @@ bool row_digest(const PGresult *result, int row, int column, struct digest *ret_
     return true;
 }
 
+/* The texts point into the result and are valid until it is cleared: copy them. */
 struct rc row_event(const PGresult *result, int row, int column, struct event *ret_event, struct err *err)
 {
     int64_t seq = row_int(result, row, column);

@@ -212,6 +212,7 @@ bool postgres_version_is_current(int version) { return version == VERSION; }
 
 int postgres_version_known(void) { return VERSION; }
 
+/* 0: an empty schema. Tables of another program, and newer versions, are refused by name. */
 struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
 {
     RESULT_SCOPE(table);
@@ -241,6 +242,7 @@ static struct rc run(struct postgres_handle *handle, const char *text, struct er
     return postgres_ask(handle, text, &result, err);
 }
 
+/* Under an advisory lock of the schema: nodes that start together migrate one after the other. */
 static struct rc apply_steps(struct postgres_handle *handle, struct err *err)
 {
     int version;

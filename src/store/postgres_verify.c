@@ -49,6 +49,7 @@ static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
     return RC_OK;
 }
 
+/* As in sqlite_verify.c. */
 static struct rc check_event(struct walk *walk, const PGresult *rows, int row, struct err *err)
 {
     struct filed_event filed = {.chain = row_int(rows, row, EVENT_COLUMN_COUNT + 1),
@@ -211,6 +212,7 @@ static struct rc check_all(struct walk *walk, struct err *err)
     return check_structure(walk, err);
 }
 
+/* One snapshot for the whole walk, and no limit on the time of a statement: a large store takes minutes. */
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
     __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_CHECKPOINTER)};

@@ -1,5 +1,5 @@
 /* One attempt to commit a group: one CALL, which takes the lock, checks, writes, gives the lock back and syncs
- * (postgres_schema.c). What the group rests on comes from memory (memory.h), or is asked for in a round trip before:
+ * (postgres_schema.c). The facts of the group come from memory (memory.h), or are asked for in a round trip before:
  *
  *   1  LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: the judge (judge.h)

@@ -51,6 +51,7 @@ enum {
     X(SQLITE_CORRUPT, ERR_CORRUPT, "the database is damaged: restore a backup, `nod verify` tells more") \
     X(SQLITE_NOTADB, ERR_CORRUPT, "this is no database: restore a backup or move the file away")
 
+/* SQLite's code as one of ours, with the words for the person who runs the server. */
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err)
 {
     static const struct {
@@ -88,6 +89,7 @@ void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql)
     (void)sqlite3_reset(handle->statements[sql]);
 }
 
+/* Resets the statement at its end and after a failure; after a row the caller goes on or resets it. */
 struct rc sqlite_step(struct sqlite_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err)
 {
     CHECK(handle->statements[sql]);
@@ -261,6 +263,8 @@ static struct rc tidy(struct backend_handle *opaque, struct err *err)
     return RC_OK;
 }
 
+/* Between two groups, in the writer's thread; `idle`: nothing has come for a while. Then the late tables are
+ * completed, the log is made small, and memory is given back. */
 static struct rc settle(struct backend_handle *opaque, bool idle, struct err *err)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
@@ -330,6 +334,7 @@ static struct rc sqlite_last_seq(struct backend_handle *opaque, uint64_t *ret_se
     return RC_OK;
 }
 
+/* A file system without shared memory would silently fall back to another mode. */
 static struct rc use_wal(struct sqlite_handle *handle, struct err *err)
 {
     STATEMENT_SCOPE(statement);
@@ -369,6 +374,8 @@ static struct rc sync_log(struct sqlite_handle *handle, struct err *err)
     return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
 }
 
+/* The order matters: the lock before the file is touched, the version before it is migrated, the log synced
+ * before the end of the store is believed. */
 static struct rc open_writer(struct sqlite_handle *handle, struct err *err)
 {
     TRY(sqlite_lock_folder(handle, err));
@@ -411,6 +418,7 @@ static struct rc open_guest(struct sqlite_handle *handle, struct err *err)
     return prepare_all(handle, err);
 }
 
+/* Only a writer that was opened completely has a memory, and only that one completes the late tables. */
 static void sqlite_close(struct backend_handle *opaque)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);

@@ -1,7 +1,7 @@
 /* Writing an archive: the tables of the store, filled once, in one transaction, without a log.
  *
- * A crash leaves half a file, which has no name that anyone looks for. What makes it whole is the sync at the end;
- * what makes it true is that it is read back and verified before it gets its name.
+ * A crash leaves half a file, under a name that nobody looks for. The file is complete by the sync at the end,
+ * and trusted only after it was read back and verified; then it gets its name.
  */
 #include "store/archive_file.h"
 
@@ -31,6 +31,7 @@ static struct rc make_file(const char *path, struct err *err)
     return RC_OK;
 }
 
+/* No journal and no syncs while it is filled: the file counts only when archive_file_end has synced it. */
 static struct rc begin(struct archive_file *file, struct err *err)
 {
     TRY(make_file(file->path, err));

@@ -22,6 +22,8 @@ bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *fac
     return late > 0 && (!known || facts->leaves || late >= LATE_EVENTS_MAX);
 }
 
+/* Inside a transaction of the caller. A conflict means that two events claim one place, which the judge never
+ * allows. */
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
 {
     static const enum sqlite_sql steps[] = {SQL_LATE_SESSIONS, SQL_LATE_CALLS, SQL_LATE_OF_CALLS, SQL_LATE_HEADS};
@@ -46,6 +48,7 @@ void sqlite_late_end(struct sqlite_handle *handle, bool committed)
     handle->indexing_seq = handle->indexed_seq;
 }
 
+/* In a transaction of its own, when the store is idle or closes. */
 struct rc sqlite_late_finish(struct sqlite_handle *handle, struct err *err)
 {
     if (handle->indexed_seq >= handle->committed_seq)

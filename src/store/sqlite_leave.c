@@ -33,6 +33,7 @@ static struct rc find_range(struct sqlite_handle *handle, uint64_t seq, struct s
     return RC_OK;
 }
 
+/* Joins the run with its neighbours in `gone`, so that the table does not grow with the number of sessions. */
 static struct rc note_run(struct leaving *leaving, struct err *err)
 {
     struct sqlite_handle *handle = leaving->handle;
@@ -57,6 +58,7 @@ static struct rc note_run(struct leaving *leaving, struct err *err)
     return sqlite_run(handle, SQL_GONE_PUT, err);
 }
 
+/* Collects runs of consecutive numbers; each ended run is noted. */
 static struct rc note_seqs(struct leaving *leaving, struct err *err)
 {
     struct sqlite_handle *handle = leaving->handle;
@@ -75,6 +77,7 @@ static struct rc note_seqs(struct leaving *leaving, struct err *err)
     }
 }
 
+/* Removes the session's events of one block of 4096 seqs, from all tables that list them. */
 static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t chain, struct err *err)
 {
     static const enum sqlite_sql steps[] = {SQL_LEAVING,   SQL_LEAVE_CALLS, SQL_LEAVE_OF_CALLS,

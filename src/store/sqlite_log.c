@@ -52,6 +52,8 @@ static void write_zeros(struct log_file *log)
     }
 }
 
+/* Writes the gathered bytes at once. On failure they are dropped: SQLite gets the error and does not take the
+ * commit for made. */
 static int flush(sqlite3_file *file)
 {
     struct log_file *log = (struct log_file *)file;
@@ -69,6 +71,7 @@ static int flush(sqlite3_file *file)
     return code;
 }
 
+/* Consecutive writes are gathered; one elsewhere in the file flushes first. */
 static int log_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
 {
     struct log_file *log = (struct log_file *)file;
@@ -184,6 +187,7 @@ static const sqlite3_io_methods log_methods = {
 static sqlite3_vfs *usual;
 static sqlite3_vfs gathering;
 
+/* Only the log gets our methods; every other file is opened by SQLite's own layer. */
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
 {
     (void)vfs;
@@ -198,6 +202,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     return below(file)->pMethods->xFileSize(below(file), &log->end);
 }
 
+/* Once per process, before the first database is opened. */
 static void prepare(void)
 {
     /* Counting every allocation takes a lock that all connections share. Refused when SQLite is in use

@@ -33,6 +33,8 @@ static const char *immutable_url(struct arena *arena, const char *path)
     return copy;
 }
 
+/* `immutable`: nobody has the database open, so it is read without locks and without the files that a log
+ * needs. */
 struct rc sqlite_look(const char *path, bool immutable, struct sqlite3 **ret_db, struct err *err)
 {
     ARENA_SCOPE(arena);

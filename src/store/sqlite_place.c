@@ -52,6 +52,7 @@ static const char *lock_path(const struct sqlite_handle *handle, struct arena *a
     return arena_printf(arena, "%.*snod.lock", STR_ARG(path)).p;
 }
 
+/* A holder that has died releases the lock by itself; a moment is waited for one that is just ending. */
 struct rc sqlite_lock_folder(struct sqlite_handle *handle, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -91,6 +92,7 @@ struct rc sqlite_check_log(const struct sqlite_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* Remembers which file was opened, and writes it into the lock file for whoever finds that locked. */
 void sqlite_note_place(struct sqlite_handle *handle)
 {
     struct stat st;

@@ -142,6 +142,7 @@ static struct rc read_events_of_session(struct sqlite_answer *answer, bool *ret_
     return add_events_of_session(answer, SQL_LATE_OF_SESSION, chain, ret_full, err);
 }
 
+/* `covered` is the seq up to which the answer is complete: the caller goes on from there. */
 static struct rc read_events(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
@@ -188,6 +189,7 @@ static void sort(struct event *events, size_t count)
         qsort(events, count, sizeof *events, by_seq);
 }
 
+/* The call's own events, and those of the same id in sessions that were archived. */
 static struct rc read_call(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
@@ -258,6 +260,7 @@ static struct rc read_session(struct sqlite_answer *answer, struct str session, 
     return add_events(answer, SQL_SESSION_CHANGES, NULL, err);
 }
 
+/* Newest first, in pages that are also bounded in bytes. */
 static struct rc read_sessions(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
@@ -362,6 +365,8 @@ static void reset_all(struct sqlite_handle *handle)
             sqlite_reset(handle, (enum sqlite_sql)i);
 }
 
+/* In a reader's thread. The deferred transaction gives every statement of one answer the same state of the
+ * database. */
 struct rc sqlite_read(struct backend_handle *opaque, struct read *read, struct err *err)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);

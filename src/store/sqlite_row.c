@@ -10,6 +10,7 @@ struct str sqlite_str(struct sqlite3_stmt *statement, int column)
     return (struct str){text ? text : "", text ? (size_t)bytes : 0};
 }
 
+/* The texts point into the row and are valid until the next step: copy them. */
 struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, struct err *err)
 {
     int64_t seq = sqlite3_column_int64(statement, 0);

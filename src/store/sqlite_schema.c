@@ -117,6 +117,7 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
                    "%s is a database of another program: move it away or choose another folder", path);
 }
 
+/* 0: an empty file. A newer version than this program knows is refused here, by name. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err)
 {
     int64_t tables, version = 0;
@@ -149,6 +150,7 @@ static struct rc apply_steps(struct sqlite3 *db, int version, struct err *err)
 
 struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err) { return sqlite_exec(db, FILL_LATE, err); }
 
+/* All steps in one transaction: a crash leaves the old version. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err)
 {
     int version;
@@ -201,6 +203,8 @@ static struct rc describe(struct sqlite3 *db, struct arena *arena, struct str *r
 
 static void close_database(struct sqlite3 **db) { (void)sqlite3_close(*db); }
 
+/* The tables are compared with those of a model in memory, so that a database somebody changed by hand is
+ * refused. */
 struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -259,6 +263,7 @@ static struct rc find_before(struct tail *tail, int64_t chain, int64_t seq, stru
     return RC_OK;
 }
 
+/* One event against its predecessor and the end of its chain. */
 static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct err *err)
 {
     struct event event;
@@ -296,6 +301,8 @@ static struct rc check_groups(struct sqlite3 *db, const char *path, struct err *
                    " restore a backup", path, (long long)last, (long long)(end > indexed ? end : indexed));
 }
 
+/* At every start, for the last LINKS_CHECKED events: a torn or replaced end is found before anything is added
+ * to it. */
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err)
 {
     __attribute__((cleanup(tail_done))) struct tail tail = {.db = db, .path = path};

@@ -222,6 +222,8 @@ static struct rc add_as_one(struct search_index *index, const struct event *even
     return rc;
 }
 
+/* `events` begins with the last event that was indexed: if it is not the same, the store is another one, and
+ * the index is made anew. */
 struct rc search_index_add(struct search_index *index, const struct event *events, size_t count, bool *ret_same,
                            struct err *err)
 {

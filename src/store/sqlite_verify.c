@@ -73,6 +73,7 @@ static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct
     return RC_OK;
 }
 
+/* NOT INDEXED: the table itself is read, since an index could hide a row. */
 static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
 {
     STATEMENT_SCOPE(rows);
@@ -241,6 +242,7 @@ static struct rc check_calls(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
+/* Tables and indexes as they should be, then SQLite's own check of its pages. */
 static struct rc check_structure(struct walk *walk, struct err *err)
 {
     STATEMENT_SCOPE(rows);
@@ -302,6 +304,7 @@ static struct rc check_all(struct walk *walk, bool *ret_moved, struct err *err)
 
 /* ---- the whole of it ---- */
 
+/* A database without a log is opened as immutable, so that verifying a backup leaves no files beside it. */
 static struct rc verify_once(const char *path, bool immutable, struct store_check *ret_check, bool *ret_moved,
                              struct err *err)
 {
@@ -324,6 +327,7 @@ static struct rc verify_once(const char *path, bool immutable, struct store_chec
     return check_all(&walk, ret_moved, err);
 }
 
+/* Again when a server started, or sessions left for an archive, while it was read. */
 struct rc sqlite_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
     bool immutable = !sqlite_log_exists(place), moved = false;

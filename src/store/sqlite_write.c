@@ -47,6 +47,7 @@ static struct rc load_last(struct sqlite_handle *handle, struct facts *facts, st
     return RC_OK;
 }
 
+/* By the session's id. No row: the session does not exist yet. */
 static struct rc load_head(struct sqlite_handle *handle, struct fact_head *head, struct err *err)
 {
     bool row;
@@ -182,6 +183,7 @@ static struct rc add_row(struct sqlite_handle *handle, const struct event_row *r
     return row->closes ? close_approval(handle, row, err) : RC_OK;
 }
 
+/* Only heads that began or changed; the ends of chains are written late. */
 static struct rc write_head(struct sqlite_handle *handle, const struct fact_head *head, struct err *err)
 {
     enum sqlite_sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
@@ -200,6 +202,7 @@ static struct rc write_head(struct sqlite_handle *handle, const struct fact_head
     return RC_OK;
 }
 
+/* The hash over groups: see chain.c. */
 static struct rc write_group(struct sqlite_handle *handle, const struct facts *facts, const struct rows *rows,
                              struct digest *ret_hash, struct err *err)
 {
@@ -265,6 +268,7 @@ static struct rc notice_others(struct sqlite_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* The transaction begins before anything is looked up; on any failure it is rolled back and the memory cleared. */
 static struct rc commit_once(struct backend_handle *opaque, struct append *group, struct err *err)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);

@@ -254,6 +254,8 @@ static int64_t longer(int64_t pause_ms)
     return pause_ms == 0 ? AWAY_FIRST_MS : pause_ms * 2 < AWAY_MOST_MS ? pause_ms * 2 : AWAY_MOST_MS;
 }
 
+/* The follower's thread, for stores that several processes share. While the store is away it tries again in
+ * growing pauses and logs the beginning and the end of that, not every attempt. */
 static void *follower_main(void *arg)
 {
     struct store *store = arg;
@@ -309,6 +311,8 @@ static bool is_closing(struct store *store)
     return closing;
 }
 
+/* The events of others that came before the group are delivered first, so that follow() on the loop sees seq
+ * without a gap. While these cannot be read the group waits: it is durable, but nobody is told yet. */
 void store_hand_back_in_order(struct store *store, struct append *group, struct append **end)
 {
     int64_t pause_ms = 0;
@@ -363,6 +367,8 @@ static struct read *take_question(struct store *store, struct backend_handle *ha
     return read;
 }
 
+/* A reader's thread. On a shared store an answer may show events that were not delivered yet; catch_up delivers
+ * them first, so that the loop never sees an answer that is ahead of its views. */
 static void *reader_main(void *arg)
 {
     struct store_reader *reader = arg;
@@ -399,6 +405,7 @@ static void chore_done(struct store *store)
     monitor_signal(&store->chores); /* wakes the writer, which may be waiting */
 }
 
+/* The checkpointer's thread; a failure is logged and tried again when the next chore is due. */
 static void *checkpointer_main(void *arg)
 {
     struct store *store = arg;
@@ -450,6 +457,7 @@ static void close_handles(struct store *store)
         store->backend->close(store->writer);
 }
 
+/* The backend's handles are open by now; each thread owns its handle from here on. */
 static void start_threads(struct store *store)
 {
     monitor_init(&store->inbox);
@@ -471,6 +479,8 @@ static void start_threads(struct store *store)
     }
 }
 
+/* Opens the backend (migrating it if it is older) and starts the threads. Blocks; called once, before the loop
+ * runs. */
 struct rc store_open(struct loop *loop, const struct store_options *options, struct store **ret_store,
                      struct err *err)
 {
@@ -519,6 +529,7 @@ static void stop_follower(struct store *store)
     (void)close(store->stop_fd);
 }
 
+/* The writer first: it commits what it has. Readers and the follower are needed until then. */
 void store_stop(struct store *store)
 {
     monitor_close(&store->inbox);
@@ -558,6 +569,7 @@ void store_close(struct store *store)
 
 /* ---- what callers do ---- */
 
+/* From the loop. The append belongs to the store until its `done` is called. */
 void store_append(struct store *store, struct append *append)
 {
     CHECK(append->done);
@@ -580,6 +592,7 @@ void store_append(struct store *store, struct append *append)
     loop_again(store->loop); /* it may be the only append of this turn: see store_commit_lone */
 }
 
+/* From the loop; like store_append. */
 void store_read(struct store *store, struct read *read)
 {
     CHECK(read->done);

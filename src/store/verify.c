@@ -1,3 +1,7 @@
+/* The comparisons that `nod verify` makes, the same for every backend (verify.h). A backend walks its tables
+ * and calls the functions here in the order that verify.h gives; the first thing that does not fit is kept as
+ * the result, and later calls do nothing. One link per session is held in memory, so the walk needs memory in
+ * proportion to the number of sessions. */
 #include "store/verify.h"
 
 #include "event/archived.h"
@@ -44,6 +48,7 @@ void verifier_done(struct verifier *verifier)
     forget_group(verifier);
 }
 
+/* The first blame counts: what follows is often its consequence. */
 void verifier_blame(struct verifier *verifier, int64_t seq, const char *format, ...)
 {
     va_list words;
@@ -64,6 +69,7 @@ bool verifier_wants_range(const struct verifier *verifier, uint64_t seq)
     return !verifier->archive && !verifier_blamed(verifier) && seq > verifier->next_seq;
 }
 
+/* Ranges of archived numbers and events must fill the numbers from 1 on without a gap or an overlap. */
 void verifier_range(struct verifier *verifier, struct seq_range range)
 {
     if (verifier_blamed(verifier))
@@ -105,6 +111,8 @@ static void enter_archived(struct verifier *verifier, struct link *link, const s
     verifier->check->archived++;
 }
 
+/* The link that the session has come to; a new one begins with the first event, or with SESSION_ARCHIVED, whose
+ * data says how the chain ended in the archive. */
 static struct link *find_link(struct verifier *verifier, const struct event *event)
 {
     struct link *link = map_get(&verifier->links, event->session);
@@ -157,6 +165,8 @@ static void check_group(struct verifier *verifier, const struct filed_event *fil
         verifier_blame(verifier, (int64_t)seq, "the group of events that ends here is not what was written");
 }
 
+/* Recomputes the link from the event's bytes and compares it with the stored one; then whether the columns by
+ * which the event is found say the same as the event. */
 void verifier_event(struct verifier *verifier, const struct filed_event *filed)
 {
     const struct event *event = &filed->event;
@@ -200,6 +210,7 @@ void verifier_events_end(struct verifier *verifier, uint64_t last_seq)
 
 /* ---- heads ---- */
 
+/* The table of chain ends is made from the events and must agree with them. */
 void verifier_head(struct verifier *verifier, const struct filed_head *filed)
 {
     const struct link *link = map_get(&verifier->links, filed->session);

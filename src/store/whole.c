@@ -9,6 +9,8 @@ static void source_done(struct archive_source *source)
         source->backend->close(source->reader);
 }
 
+/* In order of seq, by pages, from any thread that may block. Events that are appended during the walk are
+ * visited, too. */
 struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, void *arg, struct err *err)
 {
     __attribute__((cleanup(source_done))) struct archive_source source = {0};

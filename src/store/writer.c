@@ -66,6 +66,8 @@ static void settle(struct store *store, bool idle)
         log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
 }
 
+/* In the thread that owns the handle. An append of a failed group gets the error; whether nothing can be kept
+ * is logged once, when it begins. */
 static struct rc commit(struct store *store, struct append *group)
 {
     struct err err = {0};
@@ -85,6 +87,7 @@ static struct rc commit(struct store *store, struct append *group)
     return rc;
 }
 
+/* Hands the group back before it looks at the log's size: nobody waits for a checkpoint. */
 static void commit_group(struct store *store, struct append *group, struct append **end)
 {
     struct rc rc = commit(store, group);
@@ -163,6 +166,7 @@ static struct append *take_appends(struct store *store)
     return first;
 }
 
+/* The writer's thread: everything that came meanwhile is the next group, cut at its limits. */
 void *store_run_writer(void *arg)
 {
     struct store *store = arg;
@@ -224,6 +228,7 @@ static void release_handle(struct store *store)
         unlock(&store->inbox.lock);
 }
 
+/* On the loop, at the end of a turn. true: something was delivered, which may have caused new work. */
 bool store_commit_lone(void *arg)
 {
     struct store *store = arg;
