@@ -30,6 +30,7 @@ struct archivist {
     struct waker *waker;
 };
 
+/* On the loop, once: gives the operation back and frees the archivist. */
 static void finish(struct archivist *archivist)
 {
     struct gate_archiving *archiving = archivist->archiving;
@@ -44,6 +45,7 @@ static void finish(struct archivist *archivist)
 
 /* ---- the plan, in its thread ---- */
 
+/* In a thread of its own. Touches only the archivist's own members; `planned` continues on the loop. */
 static void *make_plan(void *arg)
 {
     struct archivist *archivist = arg;
@@ -82,6 +84,7 @@ static void begin(struct archivist *archivist, void *(*work)(void *arg))
 
 static void go_on(struct archivist *archivist);
 
+/* An append of one session came back. Refused: something was added to it since the plan was made, so it stays. */
 static void moved(struct append *append)
 {
     struct archivist *archivist = append->arg;
@@ -101,6 +104,7 @@ static void moved(struct append *append)
     go_on(archivist);
 }
 
+/* Keeps MOVES_AT_ONCE appends under way; when the last one is back, begins the next plan or ends. */
 static void go_on(struct archivist *archivist)
 {
     struct archive_plan *plan = archivist->plan;
@@ -139,6 +143,7 @@ static void join(struct archivist *archivist)
     archivist->working = false;
 }
 
+/* On the loop, woken by the thread that has ended. */
 static void planned(void *arg)
 {
     struct archivist *archivist = arg;

@@ -26,6 +26,7 @@ static bool denied(struct gate *gate, struct arena *arena, const struct session 
     return policy_judge(arena, &question).effect == EFFECT_DENY;
 }
 
+/* A rule that opens something is asked again as a call: another rule may deny the same path or port. */
 static bool opens(struct gate *gate, struct arena *arena, const struct session *session, const struct opening *opening)
 {
     const struct json *input = NULL;
@@ -57,6 +58,8 @@ static void make_folder(struct arena *arena, struct str path)
     (void)mkdir(at, S_IRWXU);
 }
 
+/* Looks at the disk. Symbolic links are not mounted, and a folder that is to be written is made if it is
+ * missing. */
 static void add_path(struct arena *arena, const char *list[BOX_PATHS_MAX + 1], const struct opening *opening)
 {
     struct stat seen;
@@ -76,6 +79,7 @@ static void add_path(struct arena *arena, const char *list[BOX_PATHS_MAX + 1], c
     }
 }
 
+/* Nod's own ports stay closed, whatever a rule says: a command in a box must not answer calls. */
 static void add_port(const struct gate *gate, struct box_opened *opened, struct str what)
 {
     uint64_t port;
@@ -109,6 +113,8 @@ static bool names_git(const struct session *session, const struct opening *openi
            str_starts(opening->what, session->cwd) && str_ends(opening->what, STR("/.git"));
 }
 
+/* On the loop, when the call is judged and again when it runs: the digest of the plan shows whether it is still
+ * the same. */
 struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const struct boxes_want *want)
 {
     struct stat seen;
@@ -166,6 +172,7 @@ static void put_list(struct buf *buf, const char *name, const char *const *paths
         buf_printf(buf, "%s %s\n", name, paths[i]);
 }
 
+/* The folder counts by its inode, so that another folder under the same name is another box. */
 struct str boxes_digest(struct arena *arena, const struct box_opened *opened)
 {
     BUF_SCOPE(buf, 1 << 20);
@@ -181,6 +188,8 @@ struct str boxes_digest(struct arena *arena, const struct box_opened *opened)
     return arena_str(arena, str_of(hex));
 }
 
+/* A command that would run without a box, because it wants to or because none can be made here, is never
+ * allowed by a rule alone. */
 void boxes_ask(const struct gate *gate, struct arena *arena, const struct json *input, struct verdict *verdict)
 {
     bool outside = boxes_outside(input);

@@ -5,6 +5,8 @@ bool gate_is_shared(const struct gate *gate) { return store_is_shared(gate->stor
 
 static void start_catching_up(struct gate *gate);
 
+/* Those who came while the read was under way are served by the next one: this read may not have seen what they
+ * need. */
 static void caught_up(struct read *read)
 {
     struct gate *gate = read->arg;

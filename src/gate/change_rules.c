@@ -23,6 +23,7 @@ static struct str change_data(struct arena *arena, const struct rule_change *cha
     return DATA(arena, rule_distrusted, .path = change->path, .hash = change->hash);
 }
 
+/* Checks a rule of a request and writes it as the event will hold it. Makes the rule's id. */
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
                             struct rule_source *ret_source, struct err *err)
 {
@@ -40,6 +41,7 @@ struct rc gate_prepare_rule(struct arena *arena, const struct json *object, stru
     return RC_OK;
 }
 
+/* The place that an existing rule is bound to: a project, or everywhere. */
 struct rc gate_prepare_bond(struct arena *arena, const struct json *object, struct str *ret_json, struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
@@ -239,6 +241,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
 
 /* ---- what a rule would have done ---- */
 
+/* Whether the rule alone would have covered a call of the log, in the folder in which the call was made. */
 static bool covers(struct gate *gate, struct arena *arena, const struct rule_set *set, const struct event *event,
                    struct call *ret_call)
 {
@@ -255,6 +258,7 @@ static bool covers(struct gate *gate, struct arena *arena, const struct rule_set
 
 enum { TRIED_SHOWN = 20 };
 
+/* Shows what a rule would have done to the last calls, before anyone adds it. */
 void gate_try(struct gate *gate, struct json_out *out, const struct rule_source *source, const struct read *read)
 {
     struct rule_set *set = rule_set_new(source, 1);

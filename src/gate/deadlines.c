@@ -35,6 +35,7 @@ static void put_back(struct gate *gate, struct open *open)
     core_due_add(&gate->core, open);
 }
 
+/* The decision was kept, or lost against another. If neither (the store is away), the deadline is armed again. */
 static void timed_out(struct op *op)
 {
     struct overdue *overdue = op->owner;
@@ -47,6 +48,7 @@ static void timed_out(struct op *op)
     free(overdue);
 }
 
+/* Ends an open call as `nod`: by its deadline, because the asker has gone, or because its token was revoked. */
 void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback)
 {
     struct overdue *overdue = heap_new(sizeof *overdue);
@@ -61,6 +63,7 @@ void deadlines_end(struct gate *gate, const struct open *open, enum decision dec
     gate_decide(gate, &overdue->decide);
 }
 
+/* The alert is durable, or there was one already; only a failure is tried again. */
 static void alert_kept(struct append *append)
 {
     struct gate *gate = append->arg;
@@ -88,6 +91,7 @@ static void alert(struct gate *gate, const struct open *open)
 
 /* ---- the timers ---- */
 
+/* The timer of the wall clock: every open call whose time has come is timed out, withdrawn or alerted. */
 static void ring(void *arg)
 {
     struct gate *gate = arg;
@@ -112,6 +116,7 @@ static void waited(void *arg)
     ops_wake(gate);
 }
 
+/* At most LOOK_AGAIN_MS ahead, because the wall clock may jump. */
 static void arm_due(struct gate *gate, struct deadlines *d)
 {
     int64_t next = due_next(&gate->core.due);

@@ -23,6 +23,7 @@ static struct str news_data(struct arena *arena, const struct server_news *news,
 
 /* ---- what is new ---- */
 
+/* Pinned without a question: there is nothing to compare it with. */
 static void add_first(struct gate_news *news, const struct server_news *one)
 {
     if (!news->pins)
@@ -35,6 +36,7 @@ static void add_first(struct gate_news *news, const struct server_news *one)
                                                   .data = news_data(&news->pins->arena, one, STR_NONE)});
 }
 
+/* An ask that only a person can answer, with the digest of the new definition as what was shown. */
 static void add_changed(struct gate_news *news, const struct ask *like, const struct server_news *one)
 {
     struct ask *ask = &news->asks[news->ask_count++];
@@ -63,6 +65,7 @@ static struct str proxied_root(const struct ask *ask, struct str source)
     return arena_printf(ask->op.arena, SERVERS_TOLD "%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
 }
 
+/* For proxies (`nod mcp proxy`): each tool that a server lists is compared with its pin. */
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
                     struct gate_news *ret_news, struct err *err)
 {
@@ -111,6 +114,7 @@ struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, s
     return RC_OK;
 }
 
+/* For Nod's own agent: asks the MCP servers themselves. Blocks, so it runs in a worker. */
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news)
 {

@@ -104,6 +104,7 @@ static struct egress_host *net(const struct tool_use *use)
     return nets_host(x->gate, execute->session, execute->state.thread, execute->call, execute->actor);
 }
 
+/* All that a tool may use, gathered from the gate and the call; valid while the execution lasts. */
 static struct tool_use use_of(struct execution *x)
 {
     x->hops = (struct hops){x->gate, x->execute->session, x->root, x->execute->state.by_policy};
@@ -239,6 +240,7 @@ void named_file_free(struct named_file *file)
 
 static bool hides_named(const struct tool_use *use, struct str path) { return gate_hides(use->asker, path); }
 
+/* In a worker: the file that a waiting call would change, as it is now, for the preview that the page asks for. */
 static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;

@@ -17,6 +17,9 @@
 
 #include <stdlib.h>
 
+/* Every event, of this process and of others, in the order of seq: the one place where views change. The store
+ * calls it on the loop before `done` of the append. Views that are read at the start skip events which their
+ * read has covered. */
 static void follow(void *arg, const struct event *events, size_t count)
 {
     struct gate *gate = arg;
@@ -54,6 +57,7 @@ static void broken(void *arg, const struct err *err)
         gate->broken(gate->broken_arg, err);
 }
 
+/* Opens the store and makes the views empty; recover.c fills them before the server listens. */
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
                     struct err *err)
 {
@@ -95,6 +99,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     return RC_OK;
 }
 
+/* In this order: no new work, then the store's threads end, then operations that are still open are given back. */
 void gate_close(struct gate *gate)
 {
     execute_done(gate);

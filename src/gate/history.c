@@ -33,6 +33,7 @@ static void end(struct history *history)
     op_end(&history->op);
 }
 
+/* In a worker: archives are files and block. */
 static void read_archive(struct job *job)
 {
     struct history *history = job->arg;
@@ -60,6 +61,7 @@ static bool find_archive(struct history *history)
     return !str_empty(history->archive);
 }
 
+/* A call that is not in the store may be in an archive that its session left for. */
 static void events_read(struct read *read)
 {
     struct history *history = read->arg;
@@ -123,6 +125,8 @@ static void put_judged(struct json_out *out, struct arena *arena, const struct e
     json_put_raw(out, str_sub(data.shown, 1, data.shown.n - 1));
 }
 
+/* Written from the events alone, in the form in which a waiting call is shown, with the answer and the result
+ * behind. */
 void gate_write_history(struct json_out *out, struct history *history)
 {
     struct read *read = history->read;

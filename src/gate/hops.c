@@ -32,6 +32,7 @@ static const struct json *input_of(struct arena *arena, struct str url)
     return input;
 }
 
+/* On the loop, with the session lent; the tool's thread waits in loop_call. */
 static void judge(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

@@ -18,6 +18,7 @@ static void count_response(struct gate_figures *figures, enum decision decision,
     figures->response_ms_sum += (uint64_t)(took_ms > 0 ? took_ms : 0);
 }
 
+/* One line per answer in the operator's log, with the time it took. */
 static void responded(struct gate *gate, const struct event *event)
 {
     const struct open *open = open_find(gate, event->session, event->call);

@@ -48,6 +48,7 @@ static bool session_counts(const struct session *session, struct str id)
     return false;
 }
 
+/* Rules with a number of uses: each use is an event in the same append as the call. */
 static void find_uses(struct gate *gate, struct ask *ask, struct arena *scratch)
 {
     const struct verdict *verdict = ask->verdict;
@@ -90,6 +91,8 @@ static void refuse_over_quota(struct gate *gate, struct ask *ask, uint64_t bytes
     ask->refused = refused;
 }
 
+/* On the loop, as the step JUDGED of core/ask.c: rules, box, quota. Only reads; everything is kept by the
+ * append. */
 void judge_ask(struct op *op, struct arena *scratch)
 {
     struct ask *ask = (struct ask *)op;
@@ -146,6 +149,7 @@ void judge_release(struct gate *gate, const struct append *append) { change_rese
 
 /* ---- a decision ---- */
 
+/* Between finding the call and keeping the answer: token, signature and person as they are at this moment. */
 void judge_check_decide(struct op *op)
 {
     struct decide *d = (struct decide *)op;
@@ -239,6 +243,7 @@ static void make_user_rules(struct decide *d, const struct json *list)
     }
 }
 
+/* An edited input is judged again, and the rules that the answer asks for are made, with their ids. */
 void judge_decide(struct op *op, struct arena *scratch)
 {
     struct decide *d = (struct decide *)op;

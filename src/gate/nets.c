@@ -52,6 +52,7 @@ static bool names(struct arena *arena, const struct verdict *verdict, struct str
            str_has(verdict->rule, arena_printf(arena, "://%.*s/", STR_ARG(host)));
 }
 
+/* The strictest of four questions counts: rules on Net and on WebFetch, by https and by http. */
 struct verdict nets_judge(struct arena *arena, const struct question *question)
 {
     static const char *const tools[] = {"Net", "WebFetch"}, *const schemes[] = {"https", "http"};
@@ -111,6 +112,8 @@ struct net_look {
     struct egress_verdict verdict;
 };
 
+/* The same connection of a session has the same call id, so that a person is asked once. `again` counts those
+ * that were withdrawn before. */
 static struct str id_of(struct arena *arena, const struct net_look *look)
 {
     struct str id = arena_printf(arena, "net.%s.%u", look->target->host, look->target->port);
@@ -146,6 +149,8 @@ static void decide(struct net_look *look, bool allowed, struct str why)
         memcpy(look->verdict.why, why.p, why.n);
 }
 
+/* An answer to the call, or the end of a slice without one: then look->decided stays false and judge() asks
+ * again. */
 static void asked(struct op *op)
 {
     struct net_look *look = op->owner;
@@ -168,6 +173,7 @@ static void asked(struct op *op)
     loop_call_finish(&look->loop_call);
 }
 
+/* Rules first; only where they ask a call is made. */
 static void judged(struct op *op)
 {
     struct net_look *look = op->owner;
@@ -202,6 +208,7 @@ static void start_look(struct loop_call *loop_call)
     gate_session(look->net->gate, &look->session);
 }
 
+/* In a thread of the proxy, which sleeps while the loop answers in slices. */
 static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
 {
     const struct net_host *net = (const struct net_host *)(const void *)host;
@@ -240,6 +247,7 @@ static void note_kept(struct append *append)
     loop_call_finish(&note->loop_call);
 }
 
+/* On the loop: keeps an EGRESS event for a connection that was opened, refused or closed. */
 static void start_note(struct loop_call *loop_call)
 {
     static const char *const states[] = {[EGRESS_OPENED] = "opened", [EGRESS_REFUSED] = "refused",

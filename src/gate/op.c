@@ -8,6 +8,8 @@ struct now gate_now(void) { return (struct now){.wall_ms = clock_wall_ms(), .ste
 
 /* ---- steps ---- */
 
+/* The append of an operation came back. Its share of the quota for calls on their way is given back: a call
+ * that was kept is counted by the view from now on. */
 static void kept(struct append *append)
 {
     struct op *op = append->arg;
@@ -191,6 +193,7 @@ bool gate_awaited(const struct ask *ask)
 
 /* ---- the end ---- */
 
+/* The end of an operation is noted; `done` is called later by ops_serve, never from inside a step. */
 void op_end(struct op *op)
 {
     struct gate *gate = op->gate;
@@ -206,6 +209,8 @@ void op_end(struct op *op)
 
 enum { SERVE_ROUNDS_MAX = 8 };
 
+/* Before the loop sleeps. `done` may begin new operations, which may end at once: so in rounds, and not for
+ * ever. */
 bool ops_serve(struct gate *gate)
 {
     for (int round = 0; gate->ended && round < SERVE_ROUNDS_MAX; round++) {

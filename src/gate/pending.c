@@ -45,6 +45,7 @@ static void put_or_size(struct json_out *out, const char *key, const char *size_
         json_member_raw(out, key, raw);
 }
 
+/* Members that do not depend on rules: they are written once per call and can be kept. */
 static void put_call(struct json_out *out, const struct open_approval *open, struct str name, struct str input,
                      bool cut)
 {
@@ -125,6 +126,7 @@ static void put_alerted(struct json_out *out, const struct open *open)
         json_member_bool(out, "nobodyWaits", true);
 }
 
+/* For calls that several persons must allow: who has, and with which change of the input. */
 static void put_people(struct json_out *out, const struct open *open, bool whole)
 {
     if (!open || open->people < 2)
@@ -163,6 +165,7 @@ static void put_risk(struct json_out *out, struct arena *arena, struct str by_ru
     }
 }
 
+/* With rules judged now, for one call or a list; parts that are too long are left out and marked as cut. */
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, bool whole)
 {
@@ -206,6 +209,8 @@ struct str pending_preview(struct arena *arena, const struct call *call, struct 
     return preview_of(arena, &facts, STR_NONE, call->cwd);
 }
 
+/* The same without rules, made once when a large call begins to wait, so that lists need not read its input
+ * again. */
 struct str pending_brief(struct arena *arena, const struct open_approval *open)
 {
     JSON_SCOPE(shown, members, LIMIT_ANSWER_BYTES);
@@ -302,6 +307,8 @@ static uint64_t listed_up_to(struct open *const *all, size_t count, size_t total
     return up_to;
 }
 
+/* From the view in memory. With a limit, sessions take turns, so that one session with many calls does not hide
+ * others. */
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list)
 {
     struct open **all = arena_array(arena, struct open *, gate->core.open.count);

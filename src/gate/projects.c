@@ -23,6 +23,7 @@ static struct str parent_of(struct str path)
     return str_sub(path, 0, end > 1 ? end - 1 : 1);
 }
 
+/* Walks up to the folder that holds .git. Without one the session's folder itself is the project. */
 struct rule_project project_of(struct arena *arena, struct str folder)
 {
     struct rule_project project = {0};
@@ -65,6 +66,7 @@ bool project_has(const struct rule_project *project, struct str root)
 
 /* ---- in words and in events ---- */
 
+/* Where the rule holds, in words for people. */
 struct str project_words(struct arena *arena, struct str home, const struct rule_source *source)
 {
     struct str path = source->project.path;

@@ -34,6 +34,7 @@ void quota_take(struct gate *gate, struct str actor, struct str session, uint64_
     quotas->bytes += bytes;
 }
 
+/* The call is answered, or was not kept: its share is free again. */
 void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes)
 {
     struct quotas *quotas = &gate->quotas;
@@ -62,6 +63,7 @@ static bool too_much(uint64_t bytes, uint64_t more, int64_t limit)
     return limit > 0 && bytes + more > (uint64_t)limit;
 }
 
+/* Limits per agent, per session and in all, on calls and bytes; the words say which one was reached. */
 static struct rc check_room(const struct quotas *quotas, const struct asker *asker, struct str session, uint64_t bytes,
                             struct err *err)
 {

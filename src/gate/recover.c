@@ -35,6 +35,8 @@ static struct str pack(char **at, struct str s)
 
 enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* larger calls keep only the members for lists in memory */
 
+/* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
+ * store; only a brief is kept. */
 static void open_add(struct gate *gate, struct open_approval *approval)
 {
     ARENA_SCOPE(scratch);
@@ -154,6 +156,7 @@ static void remember(struct gate *gate, const struct open *open, const struct ev
     recent_add(&gate->core.recent, (struct event[]){call, request, *response}, 3);
 }
 
+/* Keeps the view of open calls true: a request adds, a response takes away, and what stands between changes it. */
 void open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED) {
@@ -243,6 +246,7 @@ static void recovered(struct recovery *recovery, const struct err *err)
 
 static void read_partials(struct recovery *recovery);
 
+/* Again when events were delivered while the answer was on its way: partial answers could be missed otherwise. */
 static void partials_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
@@ -285,6 +289,7 @@ static void read_partials(struct recovery *recovery)
     gate_read_whole(recovery->gate, read);
 }
 
+/* The last read at the start. Calls that waited before a restart are logged as recovered. */
 static void open_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
@@ -326,6 +331,8 @@ static void rules_read(struct read *read)
         read_next(recovery, READ_OPEN, open_read);
 }
 
+/* The first read at the start: tokens, then rules, then open calls. Each read says up to which seq it is
+ * complete; events after that come by follow(). */
 static void tokens_read(struct read *read)
 {
     struct recovery *recovery = read->arg;

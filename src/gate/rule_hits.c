@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "event/shapes.h"
 
+/* The text is searched before it is parsed: most calls are decided without a rule. */
 void rule_hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);

@@ -1,3 +1,11 @@
+/* The rules of all layers: the managed file, the user's (events), the project's file (if it is trusted) and the
+ * session's, gathered and compiled into a rule set per session.
+ *
+ * On the loop. A set is kept with the session and made anew when the version of the rules, the session, the
+ * project file or the trust in it has changed (rules_for). Files are read again when their inode, size or times
+ * differ; they are looked at at most once per turn of the loop. A file that cannot be read is a problem that is
+ * shown; a managed file that cannot be read lets nothing pass unasked (verdict.c).
+ */
 #include "gate/rules.h"
 
 #include "base/log.h"
@@ -46,6 +54,7 @@ static struct rc check_alone(const struct rule_source *source, struct err *err)
     return rc;
 }
 
+/* A rule as it comes in a request, stands in a file or was kept in an event: all three have this form. */
 struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
                     uint64_t *ret_uses, struct err *err)
 {
@@ -102,6 +111,7 @@ static void write_examples(struct json_out *out, const char *key, const struct s
     json_close(out, ']');
 }
 
+/* The form in which rules are listed; rule_read takes it back. */
 void rule_write(struct json_out *out, const struct rule_source *source)
 {
     json_member(out, "id", source->id);
@@ -123,6 +133,7 @@ void rule_write(struct json_out *out, const struct rule_source *source)
 
 /* ---- policy files ---- */
 
+/* An entry of a policy file: a text, or an object with examples and a reason. */
 static struct rc take_entry(struct policy_file *file, const struct json *entry, enum effect effect,
                             enum rule_layer layer, struct err *err)
 {
@@ -178,6 +189,7 @@ static struct rc parse_file(struct policy_file *file, struct str text, enum rule
     return RC_OK;
 }
 
+/* A managed file that others may write would not be managed. */
 static struct rc load_file(struct policy_file *file, enum rule_layer layer, const struct stat *st,
                            struct err *err)
 {
@@ -282,6 +294,7 @@ static bool speaks(const struct rule_record *record, struct str root, struct sta
             (source->effect != EFFECT_ALLOW || stands(last, &source->project)));
 }
 
+/* Rules that are bound to another project than this session's are left out. */
 static void gather_user(struct gate *gate, struct str root, struct gathering *all)
 {
     struct stand last = {0};
@@ -357,6 +370,7 @@ static struct gathering gather_begin(struct arena *arena, const struct gate *gat
     return (struct gathering){.sources = arena_array(arena, struct rule_source, room + 1)};
 }
 
+/* For listings and lint: also rules that do not hold in this session. */
 const struct rule_source *rules_all(struct gate *gate, struct arena *arena, const struct session *session,
                                     const struct session_rules *rules, size_t *ret_count)
 {
@@ -393,6 +407,7 @@ static bool is_policy_of(const char *path, struct str folder)
     return path && strncmp(path, folder.p, folder.n) == 0 && strcmp(path + folder.n, POLICY_NAME) == 0;
 }
 
+/* The set by which a session's calls are judged now. Valid until the next call of this function. */
 const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules)
 {
     ARENA_SCOPE(scratch);
@@ -428,6 +443,8 @@ struct rule_record *rules_find(const struct gate *gate, struct str id)
     return NULL;
 }
 
+/* A rule whose text cannot be read any more is dropped: an allow less, and a deny was checked when it was
+ * added. */
 static void follow_added(struct gate *gate, const struct event *event, struct arena *scratch)
 {
     struct rules *rules = &gate->rules;
@@ -491,6 +508,7 @@ static void follow_trust(struct gate *gate, struct str path, struct str hash)
     definitions_trusted(gate, path, hash);
 }
 
+/* Every change raises the version, so that sets are made anew when they are next used. */
 void rules_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);

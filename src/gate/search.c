@@ -24,6 +24,7 @@ static struct rc take_read(struct history_search *search, struct err *err)
     return RC_OK;
 }
 
+/* In a worker: opens the index, adds a page of events, and searches when nothing is missing any more. */
 static struct rc go_on(struct history_search *search, struct err *err)
 {
     if (!search->index)
@@ -90,6 +91,8 @@ static void read_next(struct history_search *search)
     gate_read(search->op.gate, read);
 }
 
+/* Ends at once, as not ready, when the text is too short for the index or another search is bringing it up to
+ * date. */
 void gate_search(struct gate *gate, struct history_search *search)
 {
     CHECK(search->op.done);

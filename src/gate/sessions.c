@@ -109,6 +109,8 @@ static void forget(struct gate *gate, bool all)
     gate->sessions = kept;
 }
 
+/* Now and then: sessions that were not used since the last time are forgotten. When none is left, memory goes
+ * back to the system. */
 static void rest(void *arg)
 {
     struct gate *gate = arg;
@@ -133,6 +135,8 @@ bool sessions_lend(struct gate *gate, struct session_look *look)
     return false;
 }
 
+/* True: *ret_session is set (NULL: there is none of this id). False: it is being read, and the operation goes
+ * on then. */
 bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session)
 {
     struct session_slot *slot = map_get(&gate->sessions, id);
@@ -168,6 +172,7 @@ void gate_session(struct gate *gate, struct session_look *look)
     op_end(&look->op);
 }
 
+/* A session that is being read is marked as stale instead, and read once more. */
 void sessions_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind != EVENT_SESSION_CHANGED && event->kind != EVENT_SESSION_ARCHIVED)

@@ -49,6 +49,7 @@ void gate_issue(const struct gate *gate, struct arena *arena, struct statement *
     statement_issue(statement, arena, &secret);
 }
 
+/* The statement must be one that this server has issued, for this very answer, and not too long ago. */
 struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
                             struct err *err)
 {
@@ -63,6 +64,7 @@ struct rc gate_check_issued(const struct gate *gate, struct statement *statement
     return RC_OK;
 }
 
+/* ret_signature is kept with the answer: everything that is needed to verify it later without this server. */
 struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
                                const struct signature_claim *claim, struct str *ret_signature,
                                uint32_t *ret_counter, struct err *err)
@@ -89,6 +91,7 @@ static bool loosens_mode(const struct decide *d)
     return !str_empty(d->mode) && !str_is(d->mode, "default") && !str_is(d->mode, "plan");
 }
 
+/* By the setting: off, all, or what is risky. Answers that make rules or loosen a mode always count as risky. */
 static bool wanted(const struct gate *gate, const struct decide *d, const struct open *open)
 {
     bool once = d->decision == DECISION_ALLOW_ONCE;
@@ -115,6 +118,7 @@ static struct statement decision_statement(const struct gate *gate, struct arena
     return statement_of_decision(arena, &facts);
 }
 
+/* Called when the answer is checked and again when it is judged: a key may be revoked in between. */
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err)
 {
     if (!str_empty(d->signature)) /* checked before, and keys have changed since */
@@ -165,6 +169,8 @@ static void spent(struct append *append)
         op_end(&use->op);
 }
 
+/* Marks the nonce as used, in one append with the need that no key, token or rule has changed. A second use of
+ * the same signature, also at another node, is refused by that. */
 static void spend(struct key_use *use)
 {
     struct gate *gate = use->op.gate;

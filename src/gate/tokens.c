@@ -45,6 +45,7 @@ static bool only_of_its_name(const struct gate *gate, const struct token *token)
     return true;
 }
 
+/* Calls of an agent whose token was revoked: nobody would receive the answer. */
 static void withdraw_all(struct gate *gate, const struct token *token)
 {
     size_t at = 0;
@@ -60,6 +61,7 @@ static void withdraw_all(struct gate *gate, const struct token *token)
     }
 }
 
+/* Revoked tokens stay in the list for the history; only the map by hash decides who may come in. */
 void tokens_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind != EVENT_TOKEN_CHANGED)
@@ -144,6 +146,8 @@ static struct shape_texts folder_texts(struct arena *arena, struct str folders)
     return texts;
 }
 
+/* Secrets of agents are derived from the server's key: only so the server can check the proof of a client that
+ * never sends its token (http/proof.h). Others are random, and only their hash is known here. */
 static struct str creation(const struct gate *gate, struct token_change *change)
 {
     struct arena *arena = change->op.arena;

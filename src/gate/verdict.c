@@ -15,6 +15,8 @@ struct looks {
     unsigned count;
 };
 
+/* The disk as policy/ may ask for it: remembers the last few answers, because rules ask for the same paths
+ * again. */
 static const struct resolved_path *look(void *arg, struct str path, bool place)
 {
     struct looks *looks = arg;
@@ -87,6 +89,7 @@ bool gate_hides(const struct gate *gate, struct str path)
     return policy_hides(path, gate->rules.protected ? str_of(gate->rules.protected) : STR_NONE);
 }
 
+/* Everything that a judgement depends on: session, rules, places, mode, Nod's own paths and ports. */
 struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
                               const struct tool_facts *facts, struct str cwd)
 {
@@ -130,6 +133,7 @@ static bool is_secret(struct str path, struct str real)
     return policy_hides(path, STR_NONE) || policy_hides(real, STR_NONE);
 }
 
+/* Called for each file of a sweep: whether it holds keys by its name, or by the name that a link leads to. */
 static bool is_unsafe(void *arg, struct str path, struct str real)
 {
     const struct sweep *sweep = arg;
@@ -199,6 +203,8 @@ static void check_listed(struct arena *arena, const struct session *session, str
                                                  "name, which make other names of it", STR_ARG(found)));
 }
 
+/* The verdict of the rules, then the checks that need the disk (sweeps) or the session (folders that an agent
+ * named). */
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd)
 {
@@ -247,6 +253,7 @@ static void write_risk(struct json_out *out, unsigned risk)
     json_close(out, ']');
 }
 
+/* Parts and risk as the page and the terminal show them. */
 void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
 {
     write_risk(out, verdict->risk);
@@ -297,6 +304,7 @@ void verdict_write_suggestions(struct json_out *out, struct arena *arena, const 
     json_close(out, ']');
 }
 
+/* For `nod policy test` and the page: the verdict on a call that nobody makes. */
 void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain)
 {
     struct tool_facts facts = tool_facts_from(arena, explain->dialect, explain->name, explain->input);

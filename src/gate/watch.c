@@ -34,6 +34,7 @@ static void forget_forms(struct happening *happening)
             shared_unref(happening->forms[i]);
 }
 
+/* Tells only events that this process has delivered; what lies beyond comes when it is followed. */
 static void page_read(struct read *read)
 {
     struct watcher *w = read->arg;
@@ -62,6 +63,7 @@ static void page_read(struct read *read)
     read_free(read);
 }
 
+/* Asks for the next page, unless the watcher is live or a page is under way. */
 void gate_watch_more(struct watcher *w)
 {
     if (w->live || w->reading || w->stopped)
@@ -93,6 +95,7 @@ void gate_watch(struct gate *gate, struct watcher *w)
     gate_watch_more(w);
 }
 
+/* May be called from inside the watcher's own callbacks; a page that is still being read finds no watcher then. */
 void gate_unwatch(struct watcher *w)
 {
     if (w->stopped)
@@ -112,6 +115,7 @@ void gate_unwatch(struct watcher *w)
     gate->watcher_count--;
 }
 
+/* A watcher that lags is left behind and reads from the store again: nothing is queued for it without bound. */
 static void tell_list(struct watcher *w, struct happening *happening)
 {
     while (w) {
@@ -125,6 +129,7 @@ static void tell_list(struct watcher *w, struct happening *happening)
     }
 }
 
+/* For output that is not kept (what a command writes while it runs): live watchers hear it, others do not. */
 void gate_say(struct gate *gate, struct str session, struct str thread, struct str json)
 {
     struct str lists[] = {STR(""), session};
@@ -160,6 +165,7 @@ void watch_broken(struct gate *gate, const struct err *err)
             all[i]->broken(all[i], err);
 }
 
+/* When the store comes back, every watcher asks again for what it could not read. */
 void watch_away(struct gate *gate, bool away)
 {
     ARENA_SCOPE(scratch);

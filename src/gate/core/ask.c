@@ -64,6 +64,8 @@ static void add_uses(struct append *append, const struct ask *ask)
     }
 }
 
+/* One append: the call with its verdict, and the request if a person must answer. Its needs are that there is
+ * no such call and that the session is as it was judged; the driver adds those on rules and tokens. */
 struct append *ask_append(const struct ask *ask, struct now now)
 {
     struct append *append = append_new();
@@ -188,6 +190,7 @@ static bool is_same_call(const struct ask *ask, const struct call *known)
            (str_empty(ask->thread) || str_eq(known->thread, ask->thread));
 }
 
+/* The same id with another tool or input is an error: an agent must not get the answer to something else. */
 static void check_known(struct ask *ask, const struct read *read, const struct call *known)
 {
     struct err *err = &ask->op.err;
@@ -243,6 +246,7 @@ static void take_input_back(struct core *core, struct ask *ask)
     ask->lent = false;
 }
 
+/* Waits if the call is open and there is time; else the operation ends with the call as it stands. */
 static void settle(struct core *core, struct ask *ask, struct now now, struct out *out)
 {
     struct op *op = &ask->op;

@@ -6,6 +6,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
+/* The key of a call in the maps of the core; empty when the ids are too long to exist. */
 struct call_key call_key(struct str session, struct str call)
 {
     struct call_key key = {.n = 0};
@@ -56,6 +57,7 @@ void gate_say_archived(struct err *err, const struct event *archived)
                   STR_ARG(archived->session), STR_ARG(said.file));
 }
 
+/* With the permission under which it was done, so that the result can be understood by itself. */
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now)
 {

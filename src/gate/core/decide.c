@@ -31,6 +31,7 @@ struct str core_reach_name(const struct decide *d)
     return d->decision == DECISION_ALLOW_ALWAYS ? names[d->reach] : STR_NONE;
 }
 
+/* Kept only if the call was asked about and has no response yet: the store decides who is first. */
 struct append *decide_append(const struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = append_new();
@@ -100,6 +101,7 @@ bool decide_is_definition(const struct decide *d, const struct open *open)
     return allows && (str_is(open->name, DEFINITION_TOOL) || str_is(open->name, SERVERS_TOOL));
 }
 
+/* A yes to a changed definition pins it in the same append: there is no moment between. */
 static void add_definition(struct append *append, const struct call *call)
 {
     struct arena *arena = &append->arena;
@@ -129,6 +131,7 @@ void decide_add_use(struct append *append, const struct decide *d)
                                                            .counter = d->counter)});
 }
 
+/* NEED_NONE_AFTER: no token, rule or key of the installation has changed since the answer was checked. */
 static struct append *keep_response(struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = decide_append(d, open, now);
@@ -239,6 +242,7 @@ static bool keep_partial(struct core *core, struct decide *d, const struct open 
     return true;
 }
 
+/* The call may have been answered while the step waited: then the answer is lost, and the winner is told. */
 static void keep(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);
@@ -252,6 +256,7 @@ static void keep(struct core *core, struct decide *d, struct now now, struct out
     out->append = keep_response(d, open, now);
 }
 
+/* First of all whether the call is open; then whether this token may decide it. */
 static void begin(struct core *core, struct decide *d, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);
@@ -268,6 +273,7 @@ static void begin(struct core *core, struct decide *d, struct out *out)
     out->check = true;
 }
 
+/* Behind the driver's check. Answers that make rules or change the input need the call itself, others do not. */
 static void go_on(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);

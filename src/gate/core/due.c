@@ -53,6 +53,7 @@ void due_put(struct due *due, struct due_place *place)
     sift_up(due, due->count);
 }
 
+/* A place knows its index in the heap, so it can be taken out from the middle. */
 void due_take(struct due *due, struct due_place *place)
 {
     size_t at = place->heap_at;
@@ -121,6 +122,7 @@ void core_alerted(struct core *core, struct open *open)
         core_due_add(core, open);
 }
 
+/* Once per call, over restarts and nodes, and not when it was answered. */
 struct append *core_alert_append(const struct open *open, struct now now)
 {
     struct append *append = append_new();

@@ -22,6 +22,7 @@ enum { EXECUTE_BEGIN, EXECUTE_KNOWN, EXECUTE_READY, EXECUTE_COMPARED, EXECUTE_ST
 
 /* ---- what is kept ---- */
 
+/* The needs make it "at most once": no start, no result, an answer that allows, and the fence of the run. */
 static struct append *start_append(const struct execute *e, struct now now)
 {
     struct append *append = append_new();
@@ -118,6 +119,7 @@ static void start(struct execute *e, struct now now, struct out *out)
     out->append = start_append(e, now);
 }
 
+/* A call that was started before and has no result is never started again. */
 static void begin(struct execute *e, struct now now, struct out *out)
 {
     if (e->op.err.code == ERR_OK && !e->op.session)
@@ -140,6 +142,8 @@ static void begin(struct execute *e, struct now now, struct out *out)
     }
 }
 
+/* Only when TOOL_STARTED is durable the tool runs. For a sub-agent nothing runs here: its run begins by the
+ * event. */
 static void take_start(struct execute *e, struct out *out)
 {
     const struct append *append = e->op.append;

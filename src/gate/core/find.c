@@ -48,6 +48,7 @@ static bool take_found(struct op *op, struct str *session, struct out *out)
     return op->err.code == ERR_OK && look_at_next(op, *session, out);
 }
 
+/* Two sessions with a call of this id, both visible: the caller must say which. */
 static bool take_seen(struct op *op, struct str *session, struct out *out)
 {
     if (op->err.code != ERR_OK)
@@ -62,6 +63,7 @@ static bool take_seen(struct op *op, struct str *session, struct out *out)
     return look_at_next(op, *session, out);
 }
 
+/* True: *session is set and may be seen. False: out says what is needed next, or op->err is set. */
 bool core_find(struct op *op, struct str *session, struct str call, struct out *out)
 {
     switch (op->phase) {

@@ -6,6 +6,7 @@
 
 enum { KEEP_BEGIN, KEEP_KEPT };
 
+/* Copies the event, whose texts belong to the caller, and gives it the time of this step. */
 static struct append *event_append(const struct kept_event *kept, struct now now)
 {
     struct append *append = append_new();

@@ -57,6 +57,7 @@ unsigned people_with(const struct open *open, const struct decide *d, bool *ret_
     return count + !*ret_again;
 }
 
+/* Everyone whose allow is counted, for the response. */
 struct shape_texts people_names(struct arena *arena, const struct open *open, const struct decide *d)
 {
     struct str *names = arena_array(arena, struct str, LIMIT_PEOPLE + 1);
@@ -72,6 +73,7 @@ struct shape_texts people_names(struct arena *arena, const struct open *open, co
 
 /* ---- what is kept ---- */
 
+/* The second NEED_NONE_AFTER is on the session: two persons who answer at once are counted one after the other. */
 struct append *people_append(const struct core *core, const struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = append_new();
@@ -117,6 +119,7 @@ static struct partials *begin(struct str input)
     return partials;
 }
 
+/* An allow of another input than the first one starts the count again: all must have allowed the same. */
 void people_take(struct open *open, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -135,6 +138,7 @@ void people_take(struct open *open, const struct event *event)
     open->partials->end = &partial->next;
 }
 
+/* Answers by a token that was revoked do not count any more. */
 void people_drop(struct open *open, struct str token)
 {
     struct partial **link = open->partials ? &open->partials->first : NULL;

@@ -41,6 +41,7 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
+/* One allocation per call, with its texts behind it. */
 static struct recent_call *copy_events(const struct event *events, size_t count)
 {
     size_t size = sizeof(struct recent_call);
@@ -61,6 +62,7 @@ static struct recent_call *copy_events(const struct event *events, size_t count)
     return call;
 }
 
+/* Bounded in number and bytes; the oldest is dropped. */
 void recent_add(struct recent *recent, const struct event *events, size_t count)
 {
     CHECK(count > 0 && count <= EVENTS_MOST);

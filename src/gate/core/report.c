@@ -45,6 +45,7 @@ static void keep(struct report *r, const struct read *read, struct now now, stru
         keep_result(r, now, out);
 }
 
+/* A refused append means that another report was kept first: the call is read again, and that result is told. */
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct report *r = report_of(op);

@@ -16,6 +16,7 @@ bool waits_awaited(const struct core *core, struct str session, struct str call)
     return map_get(&core->waiters, call_key_str(&key)) != NULL;
 }
 
+/* Called before the call is kept or read. Somebody waits again: the call is not withdrawn. */
 void waits_add(struct core *core, struct ask *ask, struct now now)
 {
     if (ask->wait_ms <= 0 || ask->registered)
@@ -49,6 +50,7 @@ static void take_out(struct core *core, struct ask *ask)
     core->waiting--;
 }
 
+/* When the last one leaves, core_away starts the time after which the call is withdrawn. */
 void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now)
 {
     due_take(&core->waits, &ask->wait);
@@ -63,6 +65,7 @@ void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now no
     core_away(core, open, true, now);
 }
 
+/* The input was lent from the waiter to the view; it is copied back before the view is freed. */
 void waits_return_input(struct core *core, const struct open *open)
 {
     ARENA_SCOPE(scratch);
@@ -104,6 +107,8 @@ static void ring_session(struct core *core, struct str session)
     }
 }
 
+/* Called for every event that is followed: hands the answer to the waiters of the call and lists them to be
+ * stepped. */
 void waits_follow(struct core *core, const struct event *event)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED)
@@ -118,6 +123,7 @@ void waits_follow(struct core *core, const struct event *event)
     }
 }
 
+/* The next waiter whose answer came, or whose time is over; the driver steps it. */
 struct op *waits_next(struct core *core, struct now now)
 {
     struct op *op = core->rung;
