@@ -1,3 +1,6 @@
+/* Which addresses are not public: loopback, private, link-local, reserved, and IPv4 addresses inside IPv6 ones.
+ * Used where Nod connects to an address that somebody else chose (WebFetch, redirects, the proxy of a box,
+ * webhooks). */
 #include "http/address.h"
 
 #include <arpa/inet.h>
@@ -70,6 +73,7 @@ static const char *kind4(uint32_t address)
     return NULL;
 }
 
+/* IPv4 addresses that are embedded in IPv6 (mapped, NAT64, 6to4) are judged as IPv4. Only 2000::/3 is public. */
 static const char *kind6(const unsigned char *bytes)
 {
     static const unsigned char global[16] = {0x20};
@@ -93,6 +97,8 @@ const char *address_kind(const struct sockaddr *address)
     return "no address of a network";
 }
 
+/* By the text alone, in every form that inet_aton reads (0x7f.1, 2130706433); NULL also for names, which must
+ * be looked up. */
 const char *address_kind_of_host(struct str host)
 {
     char text[INET6_ADDRSTRLEN + 1];

@@ -129,6 +129,7 @@ struct http_answer {
     bool lasting;
 };
 
+/* The head of every answer: no-store and nosniff unless the handler says otherwise. */
 static void put_head(struct http_server *server, const struct http_answer *answer, bool old, bool keep)
 {
     struct buf *head = &server->head;
@@ -158,6 +159,7 @@ static void put_head(struct http_server *server, const struct http_answer *answe
     CHECK(!head->over);
 }
 
+/* One write for head and body. The connection goes on with the next request or ends, as both sides want it. */
 static void send_answer(struct http_connection *connection, const struct http_answer *answer)
 {
     CHECK(connection->phase == PHASE_BUSY && connection->reader);

@@ -98,6 +98,8 @@ static struct rc unproven(const struct incoming *in)
                    in->client->address.words);
 }
 
+/* An answer that streams is accepted only if the server has proven itself in the head: its body comes in
+ * pieces. */
 static int on_headers_complete(llhttp_t *parser)
 {
     struct incoming *in = parser->data;
@@ -112,6 +114,7 @@ static int on_headers_complete(llhttp_t *parser)
     return in->head_only ? 1 : 0;
 }
 
+/* Bounded: a server cannot make a command hold more than LIMIT_ANSWER_BYTES. */
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct incoming *in = parser->data;
@@ -146,6 +149,7 @@ static const llhttp_settings_t settings = {
 
 /* ---- life ---- */
 
+/* Does not connect: the first call does. */
 struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
                           struct err *err)
 {
@@ -231,6 +235,7 @@ static struct rc check_target(struct str target, struct err *err)
     return RC_OK;
 }
 
+/* With an identity the token is not sent, only a claim that is computed from it (proof.h). */
 static void put_request(struct buf *out, struct http_client *client, const char *method,
                         struct str target, struct str body)
 {
@@ -304,6 +309,7 @@ static void incoming_done(struct incoming *in)
     buf_done(&in->body);
 }
 
+/* *ret_kept: the request went out on a kept connection and may be repeated on a new one (see above). */
 static struct rc attempt(struct http_client *client, struct str request, bool *ret_kept, struct incoming *in)
 {
     llhttp_t parser;
@@ -340,6 +346,7 @@ static struct rc exchange(struct http_client *client, struct str request, struct
     return attempt(client, request, &kept, in);
 }
 
+/* Blocks up to `timeout_ms`. The body and type of the answer are copied into the arena. */
 struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,
                            struct str target, struct str body, int64_t timeout_ms,
                            struct http_response *ret_response, struct err *err)
@@ -385,6 +392,7 @@ static struct rc refused(const struct incoming *in)
     return err_set(in->err, ERR_IO, "the server answered with status %d and no events", in->status);
 }
 
+/* Blocks until `event` returns false, the server ends the stream, or the connection is lost. */
 struct rc http_client_stream(struct http_client *client, struct str target,
                              bool (*event)(void *arg, struct str id, struct str type, struct str data),
                              void *arg, struct err *err)

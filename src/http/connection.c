@@ -17,6 +17,7 @@ static const struct str go_on = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
 
 /* ---- begin and end ---- */
 
+/* Made before it is accepted; counted from here on. */
 struct http_connection *http_connection_new(struct http_server *server, bool local)
 {
     struct http_connection *connection = heap_new(sizeof *connection);
@@ -33,6 +34,7 @@ struct http_connection *http_connection_new(struct http_server *server, bool loc
     return connection;
 }
 
+/* The last callback of libuv for this handle: only here the memory may go. */
 static void on_closed(uv_handle_t *handle)
 {
     struct http_connection *connection = handle->data;
@@ -102,6 +104,7 @@ static void leave_phase(struct http_connection *connection)
     }
 }
 
+/* At once, in any phase. Whoever owns the request or stream is told through leave_phase. */
 void http_connection_close(struct http_connection *connection)
 {
     if (connection->phase == PHASE_CLOSED)
@@ -162,6 +165,8 @@ static void read_off(struct http_connection *connection)
     (void)uv_read_stop(&connection->uv.stream);
 }
 
+/* An accepted connection begins: over TLS with its handshake, over TCP as a stranger until somebody is
+ * identified. */
 void http_connection_start(struct http_connection *connection, bool secure)
 {
     connection->server->figures.connections_total++;
@@ -210,6 +215,7 @@ void http_connection_late(struct http_connection *connection)
     refuse(connection, &err);
 }
 
+/* The request is whole: the handler gets it and owns it until it answers. */
 static void hand_over(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
@@ -303,6 +309,7 @@ static void settle(struct http_connection *connection)
         read_on(connection);
 }
 
+/* Reads requests out of the bytes until one is handed over; the rest waits in `early` until that is answered. */
 static void process(struct http_connection *connection, struct str bytes)
 {
     CHECK(!connection->processing);
@@ -343,6 +350,7 @@ void http_connection_ready(struct http_connection *connection)
     free(early);
 }
 
+/* The answer was written: on to the next request, unless one of both sides wanted to end. */
 void http_connection_answered(struct http_connection *connection, bool keep)
 {
     CHECK(connection->phase == PHASE_BUSY);
@@ -356,6 +364,7 @@ void http_connection_answered(struct http_connection *connection, bool keep)
         settle(connection);
 }
 
+/* From a request to a stream or a WebSocket: no further requests on this connection. */
 void http_connection_turn(struct http_connection *connection, enum http_phase phase)
 {
     CHECK(connection->phase == PHASE_BUSY && (phase == PHASE_STREAM || phase == PHASE_SOCKET));
@@ -374,6 +383,8 @@ void http_connection_turn(struct http_connection *connection, enum http_phase ph
 
 /* ---- the way out ---- */
 
+/* Sends what is queued, then closes our side and lets the peer read it (linger) before the connection is
+ * closed. */
 void http_connection_finish(struct http_connection *connection)
 {
     CHECK(connection->phase != PHASE_CLOSED);
@@ -388,6 +399,7 @@ void http_connection_finish(struct http_connection *connection)
         http_connection_drained(connection);
 }
 
+/* The queue is empty: called by output.c. */
 void http_connection_drained(struct http_connection *connection)
 {
     uv_os_fd_t fd;
@@ -414,6 +426,7 @@ void http_connection_drained(struct http_connection *connection)
     }
 }
 
+/* The process at the other end of a Unix socket, as the kernel knows it. */
 bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_pid)
 {
     struct ucred peer;
@@ -490,6 +503,7 @@ static void on_end(struct http_connection *connection)
     }
 }
 
+/* Bytes of the peer, opened if they came over TLS, by the phase of the connection. */
 static void on_input(struct http_connection *connection, struct str bytes)
 {
     switch ((enum http_phase)connection->phase) {

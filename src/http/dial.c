@@ -1,3 +1,6 @@
+/* The WebSocket client, for channels that receive button presses over a socket (notify/). Blocking, for a
+ * thread of its own: dial_receive waits up to a time and answers pings meanwhile. The connection is made by
+ * libcurl (fetch.c), frames are read by wslay. */
 #include "http/dial.h"
 
 #include "base/base64.h"
@@ -39,6 +42,8 @@ struct dial {
 
 /* ---- callbacks of wslay ---- */
 
+/* wslay wants bytes: first those that came with the handshake's answer, then from the line. Not beyond the
+ * budget, so that answers to pings are sent in between. */
 static ssize_t on_want_bytes(wslay_event_context_ptr frames, uint8_t *to, size_t n, int flags, void *arg)
 {
     struct dial *dial = arg;
@@ -115,6 +120,7 @@ static struct str header_of(struct str head, struct str name)
     return STR_NONE;
 }
 
+/* Up to the blank line; bytes behind it are frames already. */
 static struct rc read_head(struct dial *dial, int64_t until_us, struct str *ret_head, struct err *err)
 {
     char bytes[4096];
@@ -136,6 +142,7 @@ static struct rc read_head(struct dial *dial, int64_t until_us, struct str *ret_
     }
 }
 
+/* RFC 6455: a random key, and the answer must hold its digest. */
 static struct rc shake_hands(struct dial *dial, struct str host, struct str target, int64_t until_us, struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -179,6 +186,7 @@ static struct rc connect_line(struct dial *dial, const char *url, int64_t second
     return shake_hands(dial, host, target, until_us, err);
 }
 
+/* Blocks up to `seconds_max`. The caller owns *ret_dial and ends it with dial_close. */
 struct rc dial_open(const char *url, int64_t seconds_max, struct dial **ret_dial, struct err *err)
 {
     struct dial *dial = heap_new(sizeof *dial);
@@ -228,6 +236,7 @@ static struct rc pump(struct dial *dial, struct err *err)
     return RC_OK;
 }
 
+/* *ret_text is empty when nothing came in time. */
 struct rc dial_receive(struct dial *dial, struct arena *arena, int64_t wait_ms, struct str *ret_text, struct err *err)
 {
     int64_t until_us = clock_steady_us() + wait_ms * 1000;

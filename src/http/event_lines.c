@@ -1,3 +1,5 @@
+/* Server-Sent Events (WHATWG) read from bytes that come in pieces of any size: lines, then fields, then an
+ * event for each blank line. Used by the client and by fetch.c for models and MCP servers. */
 #include "http/event_lines.h"
 
 #include "base/limits.h"
@@ -31,6 +33,7 @@ static void dispatch(struct event_lines *lines)
     buf_clear(&lines->type);
 }
 
+/* `id` and `event` of the standard; comments and `retry` are skipped. */
 static void take_line(struct event_lines *lines, struct str line)
 {
     if (!lines->started && str_starts(line, STR("\xEF\xBB\xBF")))
@@ -62,6 +65,7 @@ static size_t line_end(struct str s)
     return str_find(str_sub(s, 0, lf), '\r');
 }
 
+/* CR, LF and CR LF end a line, also when the two come in different pieces. */
 struct rc event_lines_feed(struct event_lines *lines, struct str bytes, struct err *err)
 {
     CHECK(lines->event);

@@ -1,3 +1,6 @@
+/* Requests to other servers, by libcurl (loaded when first needed): models, MCP servers, web pages, webhooks,
+ * mail. Blocking, in worker threads. A fetch_line keeps its connection between requests and belongs to one
+ * thread at a time. */
 #include "http/fetch.h"
 
 #include "base/buf.h"
@@ -92,6 +95,8 @@ static void decide(struct receiving *r)
     r->decided = true;
 }
 
+/* Returning fewer bytes than came ends the transfer: that is how a limit, an error or a satisfied reader stops
+ * it. */
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg)
 {
     struct receiving *r = arg;
@@ -112,6 +117,7 @@ static void keep_wanted(struct fetch *fetch, struct str name, struct str value)
             fetch->wanted[i].value = arena_str(fetch->arena, str_trim(value));
 }
 
+/* Only what callers ask for is kept, and how long to wait before trying again. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 {
     struct receiving *r = arg;
@@ -180,6 +186,8 @@ static void set_up_mail(struct receiving *r)
 #undef SET
 }
 
+/* Every option for every request: the handle is reset, so that nothing of the last one is left. Redirects are
+ * not followed here; callers judge them first. */
 static void set_up(struct receiving *r, struct curl_slist *headers)
 {
     const struct fetch *fetch = r->fetch;
@@ -219,6 +227,7 @@ static void set_up(struct receiving *r, struct curl_slist *headers)
 #undef SET
 }
 
+/* A refused address (only_public) is an error of its own, so that callers can say why. */
 static struct rc perform(struct receiving *r, struct err *err)
 {
     struct fetch *fetch = r->fetch;
@@ -254,6 +263,7 @@ static struct rc ready(struct fetch_line *line, struct err *err)
     return RC_OK;
 }
 
+/* The answer is in the fetch's arena; with `event` set, a stream is given event by event instead. */
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err)
 {
     struct err own;
@@ -280,6 +290,7 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
 
 /* ---- another protocol ---- */
 
+/* Only connects; the caller then speaks over the connection by fetch_send and fetch_receive (dial.c). */
 struct rc fetch_connect(struct fetch_line *line, struct fetch *fetch, struct err *err)
 {
     struct err own;

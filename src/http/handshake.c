@@ -1,9 +1,11 @@
+/* The server's side of a WebSocket's opening handshake (RFC 6455, section 4.2). */
 #include "http/handshake.h"
 
 #include "base/digest.h"
 #include "http/answer.h"
 #include "http/reader.h"
 
+/* Headers like Connection are lists, over several lines and without regard to case. */
 bool http_header_lists(const struct http_request *request, const char *name, struct str token)
 {
     struct str wanted = str_of(name);
@@ -50,6 +52,7 @@ static struct rc check(const struct http_request *request, bool *ret_other_versi
     return RC_OK;
 }
 
+/* False: the request was refused and is answered. */
 bool http_handshake(struct http_request *request, char accept[HANDSHAKE_ACCEPT_BYTES])
 {
     struct err err;

@@ -1,3 +1,5 @@
+/* The strict check of a request's head and chunks before llhttp sees them: see header_check.h for the rules and
+ * why. */
 #include "http/header_check.h"
 
 #include "base/limits.h"
@@ -31,6 +33,7 @@ static size_t span(struct str s, const struct byte_set *set)
 
 static bool all_within(struct str s, const struct byte_set *set) { return span(s, set) == s.n; }
 
+/* *at remembers how far was searched, so that a head that comes byte by byte costs linear time. */
 struct rc http_head_end(struct str bytes, size_t *at, size_t *ret_end, struct err *err)
 {
     CHECK(*at <= bytes.n);
@@ -62,6 +65,7 @@ static struct str next_line(struct str *rest)
     return line;
 }
 
+/* Only a path: no absolute address, no tunnel. */
 static struct rc check_request_line(struct str line, struct http_head *head, struct err *err)
 {
     struct str version;
@@ -143,6 +147,7 @@ static const struct {
 #undef X
 };
 
+/* A header on which the framing depends may come once only. */
 static struct rc take_framing(struct http_head *head, const struct http_header *field, bool seen[FIELD_COUNT],
                               struct err *err)
 {
@@ -179,6 +184,7 @@ static struct rc check_whole(const struct http_head *head, const bool seen[FIELD
     return RC_OK;
 }
 
+/* The fields point into `block`; their array is copied into the arena when everything has passed. */
 struct rc http_head_check(struct arena *arena, struct str block, struct http_head *ret_head, struct err *err)
 {
     CHECK(str_ends(block, STR("\r\n\r\n")));
@@ -219,6 +225,7 @@ int http_hex_digit(char c)
     return -1;
 }
 
+/* No extensions, at most eight digits, and never beyond the limit of the body. */
 static struct rc take_size_byte(struct http_chunks *chunks, char c, uint64_t bytes_max, struct err *err)
 {
     int digit = http_hex_digit(c);
@@ -254,6 +261,7 @@ static struct rc take_line_byte(struct http_chunks *chunks, char c, struct err *
     return RC_OK;
 }
 
+/* Walks along the chunks without copying; llhttp gets the same bytes afterwards. */
 struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max,
                             size_t *ret_used, struct err *err)
 {

@@ -64,6 +64,7 @@ static struct listener *listener_new(struct http_server *server, bool local)
     return listener;
 }
 
+/* While there is no room for strangers the connection stays in the kernel's queue. */
 static void accept_one(struct listener *listener)
 {
     struct http_server *server = listener->server;
@@ -80,6 +81,7 @@ static void accept_one(struct listener *listener)
         http_connection_start(connection, listener->secure);
 }
 
+/* Errors (no descriptors left) are logged now and then, not each time. */
 static void on_connection(uv_stream_t *stream, int status)
 {
     struct listener *listener = stream->data;
@@ -131,6 +133,7 @@ static struct rc split_address(const char *address, char host[256], char port[6]
     return RC_OK;
 }
 
+/* The first address that the name has; used when the server starts only. */
 static struct rc resolve(const char *address, struct sockaddr_storage *ret_where, struct err *err)
 {
     char host[256];
@@ -223,6 +226,7 @@ static int open_to(const struct http_unix *where)
     return chmod(where->path, mode) == 0 ? 0 : uv_translate_sys_error(errno);
 }
 
+/* A socket file that nobody listens on any more is replaced; one that is in use is an error. */
 struct rc http_listen_unix(struct http_server *server, const struct http_unix *where, struct err *err)
 {
     TRY(remove_stale(where->path, err));

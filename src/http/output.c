@@ -52,6 +52,7 @@ static void take_off(struct http_connection *connection, size_t bytes)
 
 static void offer(struct http_connection *connection);
 
+/* A piece of the queue was written: the next is offered, or the phase goes on. */
 static void on_flushed(uv_write_t *write, int status)
 {
     struct flush *flush = write->data;
@@ -163,6 +164,8 @@ static bool seal(struct http_connection *connection, const struct str *pieces, u
     return false;
 }
 
+/* The buffer is shared between all readers of a stream and counted; only the part that the kernel did not take
+ * is held. */
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes)
 {
     if (connection->tls)
@@ -186,6 +189,7 @@ bool http_output_write(struct http_connection *connection, const struct str *pie
     return http_output_last(connection, pieces, count, count);
 }
 
+/* Pieces from `lasting` on stay valid and are queued without a copy. */
 bool http_output_last(struct http_connection *connection, const struct str *pieces, unsigned count, unsigned lasting)
 {
     enum { PIECES_MAX = 5 };

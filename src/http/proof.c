@@ -1,3 +1,4 @@
+/* Requests without a token and answers with a proof: see proof.h for what is computed over which bytes. */
 #include "http/proof.h"
 
 #include "base/hex.h"
@@ -9,6 +10,7 @@ enum { NONCE_CHARS = 64 };
 
 struct digest proof_verifier(struct str token) { return sign_mac(token, STR("nod-agent-verifier-v1")); }
 
+/* False: the header is absent or has another form; nothing is checked yet. */
 bool proof_claim_read(const struct http_request *request, struct proof_claim *ret_claim)
 {
     struct str mac, rest, scheme = str_cut(http_header(request, "authorization"), ' ', &rest);
@@ -62,6 +64,7 @@ bool proof_body_holds(const struct http_request *request, const struct proof_cla
     return digest_parse(claim->body, &claimed) && digest_eq(&came, &claimed);
 }
 
+/* The header line by which a client knows the server; empty if it did not claim anything. */
 struct str proof_line(const struct http_request *request, int status, struct str body,
                       char out[PROOF_LINE_BYTES])
 {

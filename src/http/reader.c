@@ -1,9 +1,12 @@
+/* One request out of bytes: head (header_check.h), then body, each also fed to llhttp, which must agree. Made
+ * when the first byte of a request comes and freed when it is answered. */
 #include "http/reader.h"
 
 #include "base/limits.h"
 
 #include <stdlib.h>
 
+/* A body that comes in one piece is copied once, into an arena of the request. */
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct http_reader *reader = parser->data;
@@ -83,6 +86,7 @@ static struct rc take_target(struct http_request *request, struct str target, st
     return http_decode(&request->arena, path, HTTP_DECODE_PATH, &request->path, err);
 }
 
+/* The limit of the body depends on the route (body_max_of). */
 static struct rc take_head(struct http_reader *reader, struct str block, struct err *err)
 {
     struct http_request *request = &reader->request;

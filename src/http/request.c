@@ -17,6 +17,7 @@ static int decode_escape(struct str s, size_t at, enum http_decode how)
     return byte;
 }
 
+/* No copy when there is nothing to decode. */
 struct rc http_decode(struct arena *arena, struct str s, enum http_decode how, struct str *ret_text,
                       struct err *err)
 {

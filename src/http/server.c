@@ -62,6 +62,8 @@ void http_watch_leave(struct http_connection *connection)
     unlink_watch(&connection->server->watches[connection->watch], connection);
 }
 
+/* Each state of a connection has a list that is ordered by time, so that a sweep looks only at those whose time
+ * may be over. */
 void http_watch(struct http_connection *connection, enum http_watch watch)
 {
     struct http_server *server = connection->server;
@@ -144,6 +146,7 @@ static void set_limits(struct http_options *options)
         options->bodies_max = LIMIT_BODIES_BYTES;
 }
 
+/* Periods of 0 become the defaults here. */
 struct rc http_server_new(struct loop *loop, const struct http_options *options,
                           struct http_server **ret_server, struct err *err)
 {
@@ -217,6 +220,7 @@ static void on_stopped(void *arg)
         server->ended(server->ended_arg);
 }
 
+/* A handle of libuv has closed; the last one ends the stop. */
 void http_server_released(struct http_server *server)
 {
     CHECK(server->handles > 0);
@@ -229,6 +233,7 @@ void http_server_released(struct http_server *server)
         timer_start(server->patience, 0);
 }
 
+/* No new connections; requests that are being answered have `stop_timeout_ms`, streams are ended. */
 void http_server_stop(struct http_server *server, void (*ended)(void *arg), void *arg)
 {
     CHECK(!server->stopping);

@@ -75,6 +75,7 @@ static bool send_away(struct http_server *server, const struct http_connection *
 
 /* ---- coming and going ---- */
 
+/* Whether a new connection may be accepted now, after the oldest stranger was closed if need be. */
 bool http_strangers_room(struct http_server *server)
 {
     const struct http_options *options = &server->options;
@@ -140,6 +141,7 @@ void http_known(struct http_request *request)
 
 /* ---- memory held for clients without a token ---- */
 
+/* Bytes that a connection does not read are counted, and answered by closing: the oldest stranger first. */
 void http_strangers_hold(struct http_connection *connection, size_t bytes)
 {
     struct http_server *server = connection->server;

@@ -21,6 +21,7 @@ static const char stream_head[] = "HTTP/1.1 200 OK\r\n"
 
 static struct http_connection *connection_of(struct http_stream *stream) { return &stream->connection; }
 
+/* Frees the request. NULL: the client is gone, or asked by HEAD. */
 struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options)
 {
     CHECK(!request->answered && options->gone);

@@ -1,3 +1,6 @@
+/* TLS for connections (tls.h), by libssl, loaded when the first secure listener is opened. Sessions are fed and
+ * drained through memory: no OpenSSL call touches a socket. Certificates are read again when their files
+ * change. */
 #include "http/tls.h"
 
 #include "base/arena.h"
@@ -113,6 +116,7 @@ static struct rc read_files(const struct tls *tls, SSL_CTX *context, struct err 
     return RC_OK;
 }
 
+/* TLS 1.2 at least; no renegotiation, no compression; tickets instead of a cache. */
 static struct rc make_context(const struct tls *tls, SSL_CTX **ret_context, struct err *err)
 {
     SSL_CTX *context = lib.SSL_CTX_new(lib.TLS_server_method());
@@ -154,6 +158,7 @@ static void reload_if_changed(struct tls *tls)
     log_line(LOG_INFO, "the certificate was read anew", LOG_C("file", tls->cert_file));
 }
 
+/* The names that the certificate is for: a request's Host must be one of them or localhost. */
 void tls_each_name(const struct tls *tls, void (*add)(void *arg, struct str name), void *arg)
 {
     const X509 *x509 = lib.SSL_CTX_get0_certificate(tls->context);

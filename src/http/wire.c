@@ -1,3 +1,5 @@
+/* The client's connection: a Unix socket or TCP, with a deadline for every wait. Used by client.c in commands;
+ * blocking. */
 #include "http/wire.h"
 
 #include "io/clock.h"

@@ -1,3 +1,6 @@
+/* A model's answer while it streams: blocks that a provider (anthropic.c, openai.c) fills piece by piece,
+ * checked as a whole when the stream has ended, and written as the content of an AGENT_MESSAGE. Used in the
+ * run's worker thread. */
 #include "runtime/provider.h"
 
 #include "runtime/prices.h"
@@ -11,6 +14,7 @@ void answer_done(struct answer *answer)
     arena_done(&answer->arena);
 }
 
+/* NULL: the answer has too many blocks; answer->err says so, and the stream is given up. */
 struct block *answer_add(struct answer *answer, enum block_kind kind)
 {
     if (answer->count == BLOCKS_MAX) {
@@ -43,6 +47,7 @@ static bool too_large(const struct answer *answer)
     return over || bytes > BLOCK_BYTES_MAX;
 }
 
+/* Nothing of an answer is used before this has passed: an answer that was cut off could hold half a command. */
 struct rc answer_check(struct answer *answer, struct err *err)
 {
     if (answer->err.code != ERR_OK) {
@@ -85,6 +90,8 @@ static void write_other(struct json_out *out, const struct block *block)
     json_close(out, '}');
 }
 
+/* In the form of the Messages API, whichever provider the block came from: the log has one form for
+ * conversations. */
 static void write_block(struct json_out *out, const struct block *block)
 {
     struct str text = buf_str(&block->text);

@@ -84,6 +84,8 @@ static void put_results(struct json_out *out, struct arena *arena, const struct 
     close_message(out);
 }
 
+/* Results of tools go into the user's message behind the agent's, in the order of the uses, as the API wants
+ * them. */
 static void put_messages(struct json_out *out, struct arena *arena, const struct request *request)
 {
     bool closing = !str_empty(request->closing);
@@ -107,6 +109,7 @@ static void put_messages(struct json_out *out, struct arena *arena, const struct
     json_close(out, ']');
 }
 
+/* The last tool carries the cache breakpoint: tools before it are the same from turn to turn. */
 static void put_tools(struct json_out *out, struct arena *arena, const struct request *request)
 {
     const struct json *tools;
@@ -251,6 +254,7 @@ static const struct {
     {"error", on_error},
 };
 
+/* One event of the stream; false ends it. */
 static bool take(struct answer *answer, struct str type, struct str data)
 {
     ARENA_SCOPE(arena);

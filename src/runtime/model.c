@@ -50,6 +50,7 @@ static void tell(struct worker *w, const char *type, struct str text)
 
 static void say(void *arg, struct str text) { tell(arg, "text_chunk", text); }
 
+/* Also kept as a message of the system, so that the history shows why an answer took long. */
 static void tell_retry(struct worker *w, const char *why, int64_t wait_ms)
 {
     struct err ignored;
@@ -103,6 +104,7 @@ static struct rc refused(struct arena *arena, const struct fetch *fetch, struct 
                    STR_ARG(words));
 }
 
+/* attempt->passing tells whether asking again may help: overload, rate limits, lost connections. */
 static struct rc attempt_once(struct worker *w, struct attempt *attempt, const struct request *request,
                               struct err *err)
 {
@@ -156,6 +158,7 @@ static void clear(struct answer *answer, struct worker *w)
 
 /* ---- all attempts ---- */
 
+/* Up to ATTEMPTS_MAX times, waiting as long as the provider asks for, else longer each time. */
 static struct rc ask_provider(struct worker *w, struct attempt *attempt, const struct request *request,
                               struct err *err)
 {
@@ -170,6 +173,7 @@ static struct rc ask_provider(struct worker *w, struct attempt *attempt, const s
     }
 }
 
+/* Blocks. Each provider in the order of the settings; the cost is computed by the model that answered. */
 struct rc model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err)
 {
     const struct runtime_options *options = &w->runtime->options;

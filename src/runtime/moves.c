@@ -33,6 +33,8 @@ static void created(struct append *append)
     start->op.done(&start->op);
 }
 
+/* One append: the prompt, the status "pending" and the system prompt, if no other run of the thread began
+ * meanwhile. */
 static void keep_start(struct run_op *start, uint64_t seq)
 {
     struct append *append = append_new();
@@ -201,6 +203,7 @@ static void withdraw_open(struct runtime *runtime, struct str session, struct st
 
 static void cancel_read(struct read *read);
 
+/* Calls of the run that still wait for a person are withdrawn once the cancellation is durable. */
 static void cancel_kept(struct append *append)
 {
     struct run_op *cancel = append->arg;

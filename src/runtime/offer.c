@@ -1,7 +1,9 @@
-/* The tools for the model: our own, and those of MCP servers whose definitions hold.
+/* The tools for the model: our own, and those of MCP servers whose definitions are pinned (gate/definitions.c).
  *
- * Before each question to the model the servers are looked at. What they offer for the first time is kept as an
- * event; what they changed is asked about, and the run goes on without that tool until a person has agreed. */
+ * Before each question to the model the servers are asked for their tools. A definition that is seen for the
+ * first time is kept as an event; a changed one is asked about, and the run goes on without that tool until a
+ * person has agreed.
+ */
 #include "runtime/inner.h"
 
 enum { ROUNDS_MAX = 64, AGAIN_MAX = 8 };
@@ -30,6 +32,7 @@ static struct rc ask_person(struct worker *w, const struct ask *question, struct
     return (struct rc){err->code};
 }
 
+/* *ret_more: something was pinned, so that the list may be complete only in the next round. */
 static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, struct err *err)
 {
     struct gate_news news;
@@ -44,6 +47,7 @@ static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, str
     return RC_OK;
 }
 
+/* In the run's thread; may wait for servers. *ret_tools is JSON in the worker's arena. */
 struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err)
 {
     bool more = gate_has_servers(w->runtime->gate);

@@ -24,6 +24,7 @@ static void put_use(struct json_out *out, const struct use *use)
     json_close(out, '}');
 }
 
+/* Blocks other than text and uses (thoughts) are left out: this API does not take them back. */
 static void put_agent(struct json_out *out, const struct turn *turn)
 {
     BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
@@ -133,6 +134,7 @@ static struct block *use_at(struct answer *answer, int64_t index)
     return answer_add(answer, BLOCK_TOOL_USE);
 }
 
+/* Pieces of a use come under its index; the id and the name only with the first. */
 static void take_uses(struct answer *answer, const struct json *uses)
 {
     for (const struct json *use = uses ? uses->first : NULL; use; use = use->next) {
@@ -151,6 +153,7 @@ static void take_uses(struct answer *answer, const struct json *uses)
     }
 }
 
+/* Cached tokens are part of prompt_tokens here, and counted apart by us. */
 static void take_usage(struct answer *answer, const struct json *usage)
 {
     int64_t all = 0, cached = 0;
@@ -185,6 +188,7 @@ static void take_choice(struct answer *answer, const struct json *choice)
         answer->stop_reason = stop_reason(finish);
 }
 
+/* One chunk of the stream; false ends it. The usage comes in a chunk behind the last choice. */
 static bool take(struct answer *answer, struct str type, struct str data)
 {
     ARENA_SCOPE(arena);

@@ -102,6 +102,7 @@ struct run_usage prices_read_usage(const struct data_usage *data)
 
 /* ---- prices ---- */
 
+/* From the setting "prices": without prices for the cache these are the input's. */
 struct rc price_parse(struct str text, struct price *ret_price, struct err *err)
 {
     struct str rest = text, name = str_cut(text, '=', &rest);
@@ -158,6 +159,7 @@ static bool add_cost(int64_t *sum, int64_t tokens, int64_t price)
     return !__builtin_mul_overflow(tokens, price, &cost) && !__builtin_add_overflow(*sum, cost, sum);
 }
 
+/* The person's own prices come before the published ones. */
 void price_usage(const struct runtime_options *options, struct str model, struct run_usage *usage)
 {
     const struct price *price = find(options->prices, options->price_count, model);

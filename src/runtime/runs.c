@@ -32,6 +32,7 @@ static void start(struct runtime *runtime, struct run *run)
     work_submit(runtime->pool, &work->job);
 }
 
+/* Does what the core has decided, on the loop: starts jobs, cancels others, arms the timer. */
 static void carry_out(struct runtime *runtime, const struct runs_out *out)
 {
     for (struct run *run = out->start, *next; run; run = next) {
@@ -44,6 +45,7 @@ static void carry_out(struct runtime *runtime, const struct runs_out *out)
         timer_start(runtime->trouble, TROUBLE_MS);
 }
 
+/* On the loop, when a job's thread has ended: the core decides whether the run has a next job. */
 static void worked(struct job *job)
 {
     struct run_job *work = job->arg;
@@ -90,6 +92,7 @@ static void try_again(void *arg)
 
 static void said(struct append *append) { append_free(append); } /* a failure is ignored: the next lease follows */
 
+/* The lease of this process, as an event: other nodes take over its runs when it is not renewed. */
 static void say_alive(struct runtime *runtime)
 {
     struct append *append = append_new();
@@ -128,6 +131,7 @@ static void start_leases(struct runtime *runtime)
 
 /* ---- following ---- */
 
+/* Events that other processes or people caused: answers, cancellations, leases. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct runtime *runtime = watcher->arg;
@@ -149,6 +153,7 @@ static void caught_up(struct watcher *watcher)
         gate_watch_more(watcher);
 }
 
+/* At the start, by pages: every thread's last status. Then the watcher goes on from there without a gap. */
 static void runs_read(struct read *read)
 {
     struct runtime *runtime = read->arg;
@@ -234,6 +239,8 @@ void runtime_start(struct runtime *runtime)
     read_runs(runtime, 0);
 }
 
+/* Jobs are cancelled and end at their next step; `ended` is called when the last one has. Their runs stay as
+ * they are in the log and are taken up by the next process. */
 void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg)
 {
     struct runs_out out = {0};

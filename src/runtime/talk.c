@@ -1,3 +1,6 @@
+/* A thread's conversation as the sum of its events: turns, uses of tools with the calls they became, usage, the
+ * state of the run. talk_apply takes events in the order of seq; the same events give the same conversation in
+ * every process, so a run can go on anywhere. Everything lives in talk->arena. */
 #include "runtime/talk.h"
 
 #include "gate/gate.h"
@@ -61,6 +64,7 @@ static int64_t add_usage(struct talk *talk, const struct data_usage *usage)
     return now.input + now.output + now.cache_read + now.cache_write;
 }
 
+/* An answer of the model: a turn with its uses. Its usage is the size of the context so far. */
 static void take_agent(struct talk *talk, const struct event *event, struct str data)
 {
     struct data_agent_message message;
@@ -99,6 +103,7 @@ static struct run_parent read_parent(const struct data_parent *parent, struct st
     return read;
 }
 
+/* A status of another run than before begins a new run in the same thread. */
 static void take_status(struct talk *talk, const struct event *event, struct str data)
 {
     struct run_state *run = &talk->run;
@@ -156,6 +161,7 @@ static void take_basis(struct talk *talk, struct str id, const struct data_basis
     (void)add_usage(talk, basis->usage);
 }
 
+/* What a COMPACTION keeps of the run, besides the summary, so that events before it need not be read again. */
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk)
 {
     const struct run_state *run = &talk->run;
@@ -219,6 +225,7 @@ static void note_look(struct talk *talk, const struct call *call)
     *look = (struct look){.turn = talk->last, .result = call->result};
 }
 
+/* Events of a call, by the id of the use. Tokens of a sub-agent are counted when its result comes. */
 static void take_call(struct talk *talk, const struct event *event)
 {
     struct call *call = map_get(&talk->calls, event->call);
@@ -246,6 +253,7 @@ static const struct {
     {EVENT_COMPACTION, take_compaction},
 };
 
+/* The kinds that talk_apply needs: pages that are read for a run hold no others. */
 uint64_t run_event_kinds(void)
 {
     /* Requests are left out: previews are large, and the model does not get them. */
@@ -259,6 +267,7 @@ uint64_t run_event_kinds(void)
     return kinds;
 }
 
+/* Events that were applied before are skipped, so pages may overlap. */
 void talk_apply(struct talk *talk, const struct event *event)
 {
     if (event->seq <= talk->seq)
@@ -316,6 +325,8 @@ static struct str result_text(struct arena *arena, const struct call *call)
     return call->result;
 }
 
+/* The text that the model gets for a use: the result, the denial with the person's words, or why it was not
+ * run. */
 struct str talk_outcome(struct arena *arena, const struct talk *talk, const struct call *call, bool *ret_is_error)
 {
     *ret_is_error = true;
@@ -363,6 +374,7 @@ struct str talk_outcome(struct arena *arena, const struct talk *talk, const stru
 
 /* ---- what others see of a run ---- */
 
+/* The state of the run `id`, or of the thread's last one; its texts are copied into the arena. */
 bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
                   struct run_state *ret_state)
 {
@@ -432,6 +444,7 @@ static void write_history(struct json_out *out, struct arena *arena, const struc
     json_close(out, ']');
 }
 
+/* For the API: the conversation in the form in which it would be sent to a model. */
 void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
                           const struct run_state *state)
 {

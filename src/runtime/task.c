@@ -49,6 +49,7 @@ static struct str start_data(const struct worker *w, struct arena *arena, struct
                 .agent = parent->agent, .depth = parent->depth, .parent = status_parent_data(arena, parent));
 }
 
+/* Fills `execute` so that the sub-agent's thread, prompt and status are kept in one append with TOOL_STARTED. */
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err)
 {
     struct arena *arena = execute->op.arena;
@@ -97,6 +98,7 @@ static struct rc look(struct worker *w, struct worker_run *run, const struct cal
 
 static bool waits(const struct call *call) { return call && call->child.n && !call->result_seq; }
 
+/* Whether a sub-agent that this run waits for has ended. */
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -112,6 +114,7 @@ struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
     return RC_OK;
 }
 
+/* The sub-agent's last words are the result; a bad end is an error with the reason. */
 static struct execute_outcome outcome_of(struct arena *arena, const struct run_state *state)
 {
     static const struct {
@@ -135,6 +138,7 @@ static struct execute_outcome outcome_of(struct arena *arena, const struct run_s
     return outcome;
 }
 
+/* Keeps the result of one sub-agent. Another process may have done it already: that is no failure. */
 static struct rc collect(struct worker *w, const struct call *call, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -167,6 +171,7 @@ struct rc task_collect(struct worker *w, struct err *err)
     return any ? worker_load(w, err) : RC_OK;
 }
 
+/* Whether the run that started this sub-agent is over: nobody would collect the result. */
 struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err)
 {
     ARENA_SCOPE(arena);
