@@ -1,3 +1,5 @@
+/* Blocks of memory that are freed together (arena.h). The first block is small, because most arenas stay small;
+ * a large request gets a block of its own size. */
 #include "base/arena.h"
 
 #include "base/err.h"
@@ -28,6 +30,7 @@ static void add_block(struct arena *arena, size_t bytes)
     arena->end = block->data + size;
 }
 
+/* Not aligned and not zeroed: for texts. */
 char *arena_bytes(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
@@ -38,6 +41,7 @@ char *arena_bytes(struct arena *arena, size_t bytes)
     return p;
 }
 
+/* Aligned to 16 bytes and zeroed: for structs. */
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
@@ -69,6 +73,7 @@ struct str arena_str(struct arena *arena, struct str s)
 
 const char *arena_c(struct arena *arena, struct str s) { return arena_str(arena, s).p; }
 
+/* Formats into the rest of the block first, and only again when it did not fit. */
 struct str arena_printf(struct arena *arena, const char *format, ...)
 {
     va_list args, again;

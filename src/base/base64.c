@@ -1,3 +1,5 @@
+/* Base 64 (RFC 4648), with and without padding, in both alphabets; decoding takes either alphabet and is strict
+ * otherwise. */
 #include "base/base64.h"
 
 static const char usual[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,3 +1,5 @@
+/* A growing buffer with a limit (buf.h). Beyond the limit nothing more is added and `over` stays set, so that
+ * callers check once at the end. */
 #include "base/buf.h"
 
 #include "base/arena.h"
@@ -15,6 +17,7 @@ void buf_done(struct buf *buf)
 
 enum { BUF_FIRST_BYTES = 1000 }; /* most of what is written fits, or grows once */
 
+/* Room for `bytes` more and a terminator; NULL when that would be beyond the limit. */
 char *buf_room(struct buf *buf, size_t bytes)
 {
     if (buf->over || bytes > buf->max || buf->n > buf->max - bytes) {
@@ -52,6 +55,7 @@ void buf_putc(struct buf *buf, char c)
     }
 }
 
+/* For a shell: in single quotes. */
 void buf_put_quoted(struct buf *buf, struct str word)
 {
     buf_putc(buf, '\'');

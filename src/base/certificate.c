@@ -1,3 +1,5 @@
+/* Certificates: an authority that may only sign the names given to it (name constraints), and certificates by
+ * it. From OpenSSL. */
 #include "base/certificate.h"
 
 #include "base/buf.h"
@@ -69,6 +71,7 @@ static struct str list_names(struct arena *arena, const struct certificate_names
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The names that the authority is limited to. */
 struct rc certificate_names_of(struct arena *arena, struct str authority_pem, struct certificate_names *ret_names,
                                struct err *err)
 {

@@ -1,3 +1,4 @@
+/* Errors in words (err.h): codes with their names on the wire, their HTTP status and exit status in one table. */
 #include "base/err.h"
 
 #include <stdarg.h>
@@ -28,6 +29,7 @@ struct rc err_set(struct err *err, enum err_code code, const char *format, ...)
     return (struct rc){code};
 }
 
+/* Puts words in front of an error: where it happened. */
 struct rc err_wrap(struct err *err, struct rc rc, const char *format, ...)
 {
     if (rc_ok(rc) || !err)

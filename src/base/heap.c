@@ -1,3 +1,4 @@
+/* Allocation that cannot fail (heap.h). */
 #include "base/heap.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Hexadecimal digits (hex.h). */
 #include "base/hex.h"
 
 void hex_write(const unsigned char *bytes, size_t n, char *out)

@@ -1,3 +1,5 @@
+/* Bytes as hexadecimal digits, for digests, keys and signatures in JSON and headers. Digits are small; reading
+ * takes both. */
 #ifndef BASE_HEX_H
 #define BASE_HEX_H
 

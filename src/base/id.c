@@ -1,3 +1,5 @@
+/* Ids and secrets from the kernel's randomness. Ids begin with the time, so that those of one kind sort by when
+ * they were made; secrets are random as a whole. */
 #include "base/id.h"
 
 #include "base/err.h"
@@ -70,6 +72,8 @@ void id_secret(char out[ID_SECRET_BYTES])
     letters(out + 4, 52);
 }
 
+/* For ids that clients choose: visible ASCII without characters that would have to be escaped in a path or a
+ * shell. */
 bool id_acceptable(struct str s)
 {
     if (s.n == 0 || s.n > LIMIT_ID_BYTES)

@@ -39,6 +39,7 @@ static struct rc read_digits(struct reader *r)
     return RC_OK;
 }
 
+/* The number stays text (value->raw): callers convert it to the type they need. */
 static struct rc read_number(struct reader *r, struct json *value)
 {
     value->type = JSON_NUMBER;
@@ -91,6 +92,7 @@ static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
     return RC_OK;
 }
 
+/* Escapes of surrogates must come in pairs; \u0000 is refused, since texts end with a NUL elsewhere. */
 static struct rc read_code_point(struct reader *r, uint32_t *ret_code)
 {
     uint32_t high, low;
@@ -250,6 +252,7 @@ static int by_hash(const void *a, const void *b)
     return str_cmp(x->key, y->key);
 }
 
+/* Two members of the same name are an error: programs differ about which one counts. */
 static struct rc check_many_keys(struct reader *r, const struct json *object)
 {
     ARENA_SCOPE(scratch);

@@ -84,6 +84,7 @@ static size_t escape_sequence(struct buf *buf, struct str s)
     return n ? n : 1;
 }
 
+/* Texts without anything to escape are copied in one piece. */
 static void put_quoted(struct buf *buf, struct str s)
 {
     char *to;

@@ -1,3 +1,5 @@
+/* Libraries that are opened when they are first needed (library.h), so that most processes of Nod do not load
+ * them. In the static program they are linked, and this finds the linked functions. */
 #include "base/library.h"
 
 #include <string.h>
@@ -18,6 +20,7 @@ static void *find_function(void *library, const struct library_function *functio
 }
 #endif
 
+/* NULL: all functions were found. Else the name of the one that is missing, or of the library. */
 const char *library_load(const char *file, const struct library_function *functions, size_t count)
 {
     void *library = open_library(file);

@@ -1,3 +1,5 @@
+/* The log on standard error (log.h): one line per event, as text or JSON. Lines may be held for a moment and
+ * written together (log_hold); errors and warnings are written at once. Thread-safe. */
 #include "base/log.h"
 
 #include "base/err.h"

@@ -1,3 +1,5 @@
+/* The kind and size of a picture from its first bytes: PNG, JPEG, GIF, WebP. Nothing is decoded beyond the
+ * head. */
 #include "base/picture.h"
 
 #include "base/base64.h"

@@ -1,3 +1,4 @@
+/* Keys with which people sign, from OpenSSL (public_key.h). */
 #include "base/public_key.h"
 
 #include <openssl/bio.h>

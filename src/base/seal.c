@@ -1,3 +1,4 @@
+/* Encryption for Web Push (RFC 8291: ECDH, HKDF, AES-GCM) and the signatures of its tokens (RFC 8292: ES256). */
 #include "base/seal.h"
 
 #include "base/base64.h"

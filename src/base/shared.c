@@ -1,3 +1,4 @@
+/* Bytes that several readers hold; freed with the last of them (shared.h). */
 #include "base/shared.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Ed25519 and HMAC-SHA-256 from OpenSSL (sign.h). */
 #include "base/sign.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Times as text, RFC 3339 in UTC with milliseconds, and back. */
 #include "base/stamp.h"
 
 /* Days since 1970-01-01 of a date of the Gregorian calendar, and back (Hinnant's method). */

@@ -1,3 +1,4 @@
+/* Views of bytes (str.h); nothing here allocates. */
 #include "base/str.h"
 
 bool str_starts(struct str s, struct str prefix)

@@ -1,3 +1,5 @@
+/* UTF-8 (utf8.h): strict decoding, and the characters that hide or reorder others (bidirectional marks, zero
+ * width, controls), which are never obeyed and never matched. */
 #include "base/utf8.h"
 
 #include <endian.h>
