@@ -113,6 +113,7 @@ static bool ask_each(struct cli *cli, const struct answer_ask *asked, struct str
     return true;
 }
 
+/* Answers by -a come before the terminal, so that scripts never wait for input. */
 static struct rc collect(struct cli *cli, const struct answer_ask *asked, struct str *answers, size_t *ret_count,
                          struct err *err)
 {

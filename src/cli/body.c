@@ -1,3 +1,6 @@
+/* Renders the server's preview of a call as lines for a terminal (body.h): commands with their parts and risks,
+ * changes of files, questions, plans. Everything passes through text_line, so no control character reaches the
+ * terminal. */
 #include "cli/body.h"
 
 #include "cli/markdown.h"
@@ -14,6 +17,7 @@ enum {
 
 /* ---- lines ---- */
 
+/* Each line of the text gets the mark and the lead; tabs become blanks, since a tab parts a body line in two. */
 void body_put_lines(struct buf *buf, char mark, const char *lead, struct str text)
 {
     ARENA_SCOPE(scratch);
@@ -71,6 +75,8 @@ static struct str with_right(struct arena *arena, struct body_rows *rows, struct
     return shown;
 }
 
+/* Wraps a body to the terminal's width: one row per call. A continued row is indented like the text of its list
+ * item. */
 bool body_next_row(struct arena *arena, struct body_rows *rows, struct str *ret_row)
 {
     unsigned hang = rows->hang;
@@ -204,6 +210,7 @@ static struct str verdict_of(struct arena *arena, const struct json *part)
     return arena_printf(arena, "%s%s%.*s", words, rule.n ? " by " : "", STR_ARG(rule));
 }
 
+/* One command of a line: an edge that shows its risk, the command, its verdict at the right end, and why. */
 static void put_part(struct buf *buf, const struct json *part)
 {
     ARENA_SCOPE(scratch);
@@ -466,6 +473,7 @@ enum body_kind body_kind(struct arena *arena, const struct json *call, struct qu
     return str_is(name, "ExitPlanMode") || str_is(name, "exit_plan_mode") ? BODY_PLAN : BODY_USE;
 }
 
+/* The whole body of a call; a text that says so when it would be too long. */
 struct str body_lines(struct arena *arena, const struct json *call)
 {
     const struct json *preview = json_get(call, "preview"), *input = json_get(json_get(call, "toolCall"), "input");
@@ -528,6 +536,7 @@ static struct str sentence_of_tool(struct arena *arena, struct str name)
     return arena_printf(arena, "Use %.*s", STR_ARG(name));
 }
 
+/* One sentence for lists and titles, from the preview and not from the agent's own words. */
 struct str body_sentence(struct arena *arena, const struct json *call)
 {
     const struct json *preview = json_get(call, "preview");

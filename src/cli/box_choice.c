@@ -1,3 +1,6 @@
+/* Whether commands of runs go into a box, and commands that only read need a rule, for this installation: a
+ * setting, else a mark in the data folder, else by its age. An installation from before these defaults keeps
+ * what it had. */
 #include "cli/box_choice.h"
 
 #include "io/file.h"

@@ -196,6 +196,7 @@ static void tell(struct cli *cli, const struct json *json)
                  text_operand(arena, text_line(arena, json_text(json, "toolCallId"))).p);
 }
 
+/* The body of the call with its id: every attempt sends the same bytes. */
 static struct rc prepare(struct calling *calling, const char **ret_cwd, struct err *err)
 {
     struct cli *cli = calling->cli;

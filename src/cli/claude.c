@@ -309,6 +309,7 @@ static void on_status(struct wrapper *w, const struct claude_message *m)
                   arena_printf(&arena, "Claude Code is in the mode %.*s now.", STR_ARG(m->mode)));
 }
 
+/* Every kind of message of Claude Code; questions go to threads of their own (claude_asks.c). */
 static void on_message(struct wrapper *w, const struct claude_message *m)
 {
     const struct json *tasks = json_get(m->json, "tasks");
@@ -340,6 +341,7 @@ static bool is_control(enum claude_kind kind)
            kind == CLAUDE_CANCEL || kind == CLAUDE_REPLY;
 }
 
+/* A request that cannot be read is refused: an answer must come, or Claude Code waits for ever. */
 static void on_line(struct wrapper *w, struct str line)
 {
     ARENA_SCOPE(arena);
@@ -429,6 +431,7 @@ static void on_screen(struct wrapper *w)
         send_prompt(w, prompt);
 }
 
+/* The loop of the main thread: the child, signals, standard input or the screen. */
 static void run(struct wrapper *w)
 {
     for (bool more = true; more;) {
@@ -630,6 +633,7 @@ static struct rc catch_signals(struct err *err)
     return RC_OK;
 }
 
+/* The session exists and signals are caught before Claude Code is started. */
 static struct rc begin(struct wrapper *w, struct err *err)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);

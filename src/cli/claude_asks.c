@@ -215,6 +215,7 @@ static enum outcome refused(struct claude_asking *asking, struct arena *arena, c
     return ANSWERED;
 }
 
+/* One request that waits up to WAIT_FIRST_S, later longer; the same id each time. */
 static enum outcome attempt(struct claude_asking *asking)
 {
     ARENA_SCOPE(arena);
@@ -273,6 +274,7 @@ static void back_off(struct claude_asking *asking, int64_t *backoff_ms)
     *backoff_ms = *backoff_ms * 2 < BACKOFF_MS_MAX ? *backoff_ms * 2 : BACKOFF_MS_MAX;
 }
 
+/* The thread of one question: asks until it is answered or taken back. */
 static void *ask(void *arg)
 {
     struct claude_asking *asking = arg;

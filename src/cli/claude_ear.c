@@ -41,6 +41,7 @@ static void hear_mode(struct claude_ear *ear, const struct json *data)
     (void)relay_pipe_send(ear->pipe, &line);
 }
 
+/* Only events that a person made count: an agent must not prompt itself. */
 static bool hear(void *arg, struct str id, struct str type, struct str data)
 {
     struct claude_ear *ear = arg;

@@ -36,6 +36,7 @@ static char *find_open(struct claude_host *host, struct str id)
     return NULL;
 }
 
+/* Requests that are for the program above us; its answers are matched by their ids. */
 bool claude_host_takes(struct claude_host *host, struct str line)
 {
     ARENA_SCOPE(arena);

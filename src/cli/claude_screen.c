@@ -1,3 +1,5 @@
+/* The terminal of `nod claude` (claude_screen.h): joins the conversation (tui/chat.c) and the inbox (inbox.c)
+ * on one screen. One thread; the inbox's follower only wakes it. */
 #include "cli/claude_screen.h"
 
 #include "cli/local.h"
@@ -37,6 +39,8 @@ struct rc claude_screen_prepare(struct claude_screen *screen, struct err *err)
     return RC_OK;
 }
 
+/* Standard error goes into a pipe from here on, so that notes appear in the conversation and not across the
+ * screen. */
 struct rc claude_screen_open(struct claude_screen *screen, struct str session, struct str folder, struct err *err)
 {
     struct arena *arena = &screen->person.arena;
@@ -163,6 +167,8 @@ static void draw(struct claude_screen *screen)
     tui_terminal_show(&shown);
 }
 
+/* After each poll: new lines, new questions, keys. False: the person ended it. *ret_prompt is set when a line
+ * was sent. */
 bool claude_screen_turn(struct claude_screen *screen, struct arena *arena, struct str *ret_prompt)
 {
     struct chat *chat = &screen->chat;

@@ -100,6 +100,7 @@ static const struct option *find_option(const struct reader *reader, char letter
     return NULL;
 }
 
+/* Options of the command come before settings of the same name. */
 static struct rc take_long(struct reader *reader, const char *word, struct err *err)
 {
     size_t equals = str_find(str_of(word), '=');
@@ -238,6 +239,7 @@ static struct rc check_operands(const struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* A command that runs another program takes everything behind its name as operands. */
 static struct rc read_line(struct cli *cli, int argc, char **argv, struct err *err)
 {
     struct reader reader = {.cli = cli, .argc = argc, .argv = argv, .at = 1};

@@ -38,6 +38,7 @@ bool command_group(struct str word)
     return false;
 }
 
+/* Edit distance with one row, for "did you mean". */
 unsigned cli_word_distance(struct str a, struct str b)
 {
     unsigned row[WORD_BYTES_MAX + 1];

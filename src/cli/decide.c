@@ -103,6 +103,7 @@ static struct rc sign_decision(struct cli *cli, const struct target *target, con
     return RC_OK;
 }
 
+/* With a signature only when the server asks for one. A lost race names the winner and is an error of its own. */
 static struct rc send(struct cli *cli, const struct target *target, const struct deciding *deciding,
                       struct err *err)
 {
@@ -177,6 +178,7 @@ static bool only_alone(const struct json *call)
     return json_bool(call, "cut", false) || json_bool(call, "risky", true);
 }
 
+/* Calls that must be answered alone are left out of a bulk approval, and counted. */
 static struct rc decide_all(struct cli *cli, const struct json *calls, const struct deciding *deciding,
                             struct err *err)
 {

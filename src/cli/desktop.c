@@ -44,6 +44,7 @@ static struct shown_note *note_of(struct watch *watch, uint32_t id)
     return NULL;
 }
 
+/* With the digest of what was shown: a call that changed meanwhile is not answered. */
 static void answer(struct watch *watch, const struct shown_note *note, const char *decision)
 {
     ARENA_SCOPE(scratch);
@@ -128,6 +129,7 @@ static bool is_old_enough(const struct watch *watch, const struct json *call)
     return !stamp_parse(json_text(call, "requestedAt"), &at_ms) || clock_wall_ms() - at_ms >= watch->after_ms;
 }
 
+/* Compares what waits with what is shown, and makes the desktop show exactly that. */
 static struct rc look(struct watch *watch, struct err *err)
 {
     ARENA_SCOPE(scratch);

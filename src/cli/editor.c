@@ -1,3 +1,5 @@
+/* The person's editor on a file of their own (editor.h): made in a folder that only they can enter, removed
+ * afterwards. */
 #include "cli/editor.h"
 
 #include "base/json.h"

@@ -1,3 +1,4 @@
+/* Follows events over the API (follow.h): by pages, then as a stream that is opened again whenever it breaks. */
 #include "cli/follow.h"
 
 #include "http/http.h"
@@ -104,6 +105,7 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     return next == FOLLOW_MORE;
 }
 
+/* A server that is away is said once, and tried again until it is back; a refusal ends it. */
 static struct rc stream(struct follow *follow, struct http_client *client, struct err *err)
 {
     struct streaming streaming = {.follow = follow};

@@ -36,6 +36,7 @@ struct hooked {
     int64_t until_us;
 };
 
+/* Until the end of standard input; agents close it behind their message. */
 static struct rc read_message(struct arena *arena, struct str *ret_text, struct err *err)
 {
     BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);

@@ -114,6 +114,8 @@ static int64_t person_seconds(const struct agent *agent)
     return agent->place.seconds ? agent->place.seconds : PERSON_S;
 }
 
+/* One entry of the agent's settings, in the form its place wants; waiting hooks get a time limit that is longer
+ * than ours. */
 static void put_ours(struct buf *buf, const struct edit *edit, const struct agent_event *event, unsigned depth)
 {
     BUF_SCOPE(text, SETTINGS_BYTES_MAX);
@@ -376,6 +378,7 @@ static struct identity_want want_of(struct edit *edit, const char *path)
     return want;
 }
 
+/* The command, the identity and the address that the entries will name. */
 static struct rc compose(struct edit *edit, const char *path, struct err *err)
 {
     struct cli *cli = edit->cli;
@@ -527,6 +530,8 @@ static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
     return RC_OK;
 }
 
+/* Reads, composes, shows the difference, asks, writes the file as a whole; the server must be reachable,
+ * because the identity is made there. */
 struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err)
 {
     struct edit edit = {.cli = cli, .agent = agent, .how = *how, .identity = how->identity};
@@ -619,6 +624,7 @@ struct str hook_name(struct cli *cli, const struct agent *agent)
     return file && rc_ok(identity_read(cli, file, &identity, NULL)) ? identity->name : STR_NONE;
 }
 
+/* For doctor and the wrappers: NULL when the installed hook works or none is there. */
 const char *hook_trouble(struct cli *cli, const struct agent *agent, bool *ret_installed)
 {
     struct edit edit = {.cli = cli, .agent = agent};

@@ -1,3 +1,4 @@
+/* Identity files of programs that agents start (identity.h): read with suspicion, made by a person's token. */
 #include "cli/identity.h"
 
 #include "base/hex.h"
@@ -19,6 +20,8 @@ enum { IDENTITY_BYTES_MAX = 16 << 10 };
 
 /* ---- reading ---- */
 
+/* The file must be the user's own or root's, no link, and not writable by others: else another user could
+ * choose the server. */
 static struct rc open_own(const char *path, int *ret_fd, struct err *err)
 {
     struct stat st;
@@ -61,6 +64,7 @@ static struct rc read_text(struct cli *cli, const char *path, const struct json 
     return n == 0 && !buf.over && rc_ok(rc) ? RC_OK : err_set(err, ERR_INVALID, "%s cannot be read", path);
 }
 
+/* Everything must be there; an identity with a gap is an error and never falls back to other settings. */
 struct rc identity_read(struct cli *cli, const char *path, struct identity **ret_identity, struct err *err)
 {
     struct identity *identity = arena_new(&cli->arena, struct identity);
@@ -186,6 +190,7 @@ static struct rc write_identity(struct cli *cli, const char *path, const struct 
     return file_write_private(path, buf_str(&buf), err);
 }
 
+/* Makes a token of the role agent at the server, and writes it with the server's key and uid. */
 static struct rc make(struct cli *cli, const struct identity_want *want, const char *path, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);

@@ -1,3 +1,4 @@
+/* The waiting calls for `nod watch` and the screens of agents (inbox.h). */
 #include "cli/inbox.h"
 
 #include "base/limits.h"
@@ -33,6 +34,7 @@ static bool heard(void *arg, struct str id, struct str type, struct str data)
     return !atomic_load(&inbox->ended);
 }
 
+/* The follower's thread: any event about approvals rings the pipe; it reads nothing else. */
 static void *follow(void *arg)
 {
     struct inbox *inbox = arg;
@@ -101,6 +103,7 @@ static void fill_open(struct inbox *inbox)
         tui_fill(tui, tui_read_call(&tui->arena, whole, STR_NONE));
 }
 
+/* The list as it is now, with whole calls where the list has them cut. */
 static struct rc read_list(struct inbox *inbox, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -271,6 +274,7 @@ static void send_answers(struct inbox *inbox)
         send(inbox, TUI_ANSWER, buf_str(&input));
 }
 
+/* Leaves the screen to the editor; what comes back is sent as the answer's input. */
 static void edit(struct inbox *inbox)
 {
     ARENA_SCOPE(arena);

@@ -70,6 +70,7 @@ static struct rc vouch(struct cli *cli, struct str body, struct str *ret_member,
     return RC_OK;
 }
 
+/* A first key needs nothing; a further one is vouched for by an old key or a recovery code. */
 struct rc key_create_command(struct cli *cli, struct err *err)
 {
     KEY_SCOPE(key);

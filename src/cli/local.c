@@ -1,3 +1,4 @@
+/* Files, folders and processes of this machine, for commands (local.h). */
 #include "cli/local.h"
 
 #include "base/buf.h"
@@ -95,6 +96,7 @@ static _Noreturn void become_server(char **argv, const char *log)
     _exit(127);
 }
 
+/* Starts a server in the background and waits until it answers. */
 struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
 {
     enum { LOOKS = 100, LOOK_US = 100000 };

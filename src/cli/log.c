@@ -190,6 +190,7 @@ struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct 
     return option_number(cli, "limit", INT64_MAX, &printer->left, err);
 }
 
+/* Pages from the beginning, the last N, or live. */
 struct rc log_remote(struct cli *cli, struct err *err)
 {
     struct log_printer printer;

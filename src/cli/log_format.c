@@ -1,3 +1,4 @@
+/* Events as lines for other programs (log_format.h). */
 #include "cli/log_format.h"
 
 #include "base/arena.h"

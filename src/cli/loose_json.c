@@ -1,3 +1,5 @@
+/* JSON with comments, made strict without moving a byte (loose_json.h), so that edits can be applied to the
+ * original. */
 #include "cli/loose_json.h"
 
 #include <stdint.h>

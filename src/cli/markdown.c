@@ -1,3 +1,5 @@
+/* Markdown for a terminal by md4c, loaded when first needed (markdown.h). Callbacks of the parser fill a struct
+ * writer; at the end of each block its lines are put out with their indentation. */
 #include "cli/markdown.h"
 
 #include "base/library.h"
@@ -148,6 +150,7 @@ static void put_cells(struct writer *w)
     }
 }
 
+/* A table that is too wide is written cell by cell instead. */
 static void put_table(struct writer *w)
 {
     unsigned total = 0, *widths = arena_array(w->arena, unsigned, w->columns + 1);
@@ -296,6 +299,7 @@ static bool load(void)
     return there;
 }
 
+/* False: nothing was put, and the caller shows the text as it is. */
 bool markdown_put(struct buf *buf, struct str text)
 {
     ARENA_SCOPE(arena);

@@ -285,6 +285,7 @@ static void cancel(struct mcp *mcp, struct str id)
                                                   STR_ARG(mcp->session)), STR("{}"), &reply, NULL).code;
 }
 
+/* Calls that need the gate get a thread; everything else is answered here. */
 static void take_line(struct mcp *mcp, struct str text)
 {
     ARENA_SCOPE(arena);

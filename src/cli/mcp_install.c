@@ -206,6 +206,7 @@ static const char *left_alone(const struct install_work *work, const struct json
     return json_get(entry, "oauth") ? "which logs in with OAuth, and the proxy does not" : NULL;
 }
 
+/* Entries that cannot be wrapped are named with the reason, not skipped silently. */
 static struct rc wrap_all(struct install_work *work, struct err *err)
 {
     const struct json *servers = work->servers;
@@ -237,6 +238,7 @@ static struct rc wrap_all(struct install_work *work, struct err *err)
 
 /* ---- taking it back ---- */
 
+/* For --remove: an entry that was changed since is left as it is. */
 static struct rc read_memory(struct install_work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
@@ -258,6 +260,7 @@ static struct rc read_memory(struct install_work *work, struct err *err)
 
 /* ---- writing ---- */
 
+/* The old bytes of each entry, added to those of earlier installs. */
 static struct rc remember(struct install_work *work, struct err *err)
 {
     JSON_SCOPE(buf, out, SETTINGS_BYTES_MAX * 3);
@@ -288,6 +291,7 @@ static struct rc remember(struct install_work *work, struct err *err)
                                                                                               buf_str(&buf), err);
 }
 
+/* Replaces the bytes of the changed entries only. */
 static struct rc write_changes(struct install_work *work, struct err *err)
 {
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 2);

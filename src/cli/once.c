@@ -33,6 +33,7 @@ static struct rc check_arguments(struct cli *cli, const struct agent *agent, str
     return RC_OK;
 }
 
+/* The hook of this one run: an identity for this folder, and the agent's way of naming a hook. */
 static struct rc put_hook(struct cli *cli, const struct agent *agent, struct agent_run *run, struct err *err)
 {
     struct arena *arena = &cli->arena;

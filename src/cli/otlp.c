@@ -260,6 +260,8 @@ static struct rc send_call(struct otlp *otlp, struct arena *arena, const struct 
     return send_spans(otlp, arena, reply.json, decided, denied || kind == EVENT_TOOL_RESULT);
 }
 
+/* An event that the collector refuses for good is left out and counted; one that it cannot take now is sent
+ * again. */
 static enum follow_on take_event(void *arg, const struct json *event)
 {
     struct otlp *otlp = arg;

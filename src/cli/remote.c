@@ -1,3 +1,4 @@
+/* The server as commands see it (remote.h): one client per command, made at the first question. */
 #include "cli/remote.h"
 #include "cli/text.h"
 
@@ -73,6 +74,7 @@ static struct rc find_token(struct cli *cli, const char **ret_token, struct err 
     return RC_OK;
 }
 
+/* With an identity nothing else counts: no token and no address from the settings. */
 struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct err *err)
 {
     const char *token;
@@ -128,6 +130,7 @@ static struct rc report_unreachable(const struct cli *cli, struct rc rc, struct 
                    remote_where(cli), why);
 }
 
+/* Blocks. An answer of 400 and more becomes an error with the server's words. */
 struct rc remote_ask(struct cli *cli, struct arena *arena, const struct query *query,
                      struct reply *ret_reply, struct err *err)
 {

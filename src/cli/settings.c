@@ -126,6 +126,7 @@ static const char *path_parse(const struct settings *settings, struct str text)
     return arena_c(settings->arena, text);
 }
 
+/* One value of any kind; the same for flags, environment and file. */
 static struct rc value_parse(const struct settings *settings, const struct setting *setting, struct str text,
                              union value *ret_value, struct err *err)
 {
@@ -367,6 +368,7 @@ static struct str list_show(struct arena *arena, const struct setting_list *list
     return shown;
 }
 
+/* As `nod config` prints it; secrets are never shown. */
 struct str settings_show(const struct settings *settings, enum setting_id id)
 {
     CHECK(id < SETTING_COUNT);

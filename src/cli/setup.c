@@ -147,6 +147,7 @@ static struct rc agreed(struct cli *cli, bool *ret_agreed, struct err *err)
 
 /* ---- doing ---- */
 
+/* What a file was before is noted before the hook is written, and the record is saved after it. */
 static struct rc install(struct setup *setup, const struct agent *agent, struct err *err)
 {
     struct cli *cli = setup->cli;
@@ -243,6 +244,7 @@ static struct rc do_all(struct setup *setup, struct err *err)
     return make_link(setup, err);
 }
 
+/* Look, say, ask, do. */
 static struct rc put_in(struct setup *setup, struct err *err)
 {
     struct cli *cli = setup->cli;
@@ -306,6 +308,7 @@ static struct rc undo(struct setup *setup, struct err *err)
     return RC_OK;
 }
 
+/* Undoes what the record names, and nothing else. */
 static struct rc take_out(struct setup *setup, struct err *err)
 {
     struct cli *cli = setup->cli;

@@ -126,6 +126,7 @@ static struct rc follow(struct probe *probe, struct err *err)
     return passes_on(probe, err);
 }
 
+/* Runs the very command that stands in the agent's settings, with a call that only the server answers. */
 struct rc setup_probe(struct cli *cli, const struct agent *agent, struct err *err)
 {
     struct probe probe = {.cli = cli, .agent = agent, .out = -1};

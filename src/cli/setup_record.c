@@ -150,6 +150,8 @@ static struct setup_file *find_file(struct setup_record *record, const char *pat
     return NULL;
 }
 
+/* Called after a file was changed: keeps the old bytes the first time, and notes whether somebody else edited
+ * it since. */
 struct rc setup_file_changed(struct cli *cli, struct setup_record *record, const struct setup_look *look,
                              struct err *err)
 {
@@ -186,6 +188,7 @@ void setup_files_check(struct cli *cli, struct setup_record *record)
     }
 }
 
+/* The old bytes with the mode that the file has now; a file that was not there is removed. */
 static struct rc restore(struct cli *cli, const struct setup_file *file, struct err *err)
 {
     const char *path = arena_c(&cli->arena, file->path);

@@ -121,6 +121,7 @@ static struct rc wait_ready(struct cli *cli, struct err *err)
     return err_set(err, ERR_UNAVAILABLE, "the server did not become ready: see `nod doctor`");
 }
 
+/* A unit that the person wrote themselves is started as it is. */
 static struct rc start_unit(struct cli *cli, struct setup_record *record, struct err *err)
 {
     BUF_SCOPE(unit, LIMIT_BODY_BYTES);

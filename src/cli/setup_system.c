@@ -182,6 +182,7 @@ static struct rc have_member(struct system *s, const char *user, struct err *err
 
 /* ---- the server ---- */
 
+/* Folders and configuration of the server; a configuration that is there stays. */
 static struct rc have_files(struct system *s, struct err *err)
 {
     struct arena *arena = &s->cli->arena;
@@ -501,6 +502,7 @@ static struct rc take_out(struct system *s, struct err *err)
 
 /* ---- the command ---- */
 
+/* Every step looks first whether it is done already, so the command can be repeated. */
 static struct rc put_in(struct system *s, struct err *err)
 {
     size_t at = 0;

@@ -1,3 +1,4 @@
+/* Signatures from a terminal (signing.h). */
 #include "cli/signing.h"
 
 #include "base/base64.h"
@@ -35,6 +36,7 @@ static struct rc read_line(struct arena *arena, int fd, struct str *ret_line, st
     return RC_OK;
 }
 
+/* From the terminal itself, not from standard input, and without an echo. */
 struct rc signing_passphrase(struct arena *arena, const char *prompt, struct str *ret_passphrase, struct err *err)
 {
     struct termios before, silent;
@@ -92,6 +94,8 @@ static struct str claim_json(struct arena *arena, struct str key, const struct j
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The statement is built here from what was shown, and compared with the server's: a server that wants
+ * something else signed gets nothing. */
 struct rc signing_make(struct cli *cli, const struct private_key *key, struct statement own, struct str asked,
                        struct str *ret_signature, struct err *err)
 {
@@ -132,6 +136,7 @@ struct rc signing_request(struct cli *cli, const struct private_key *key, const 
     return signing_make(cli, key, own, request_asked(&cli->arena, method, path, body), ret_signature, err);
 }
 
+/* Asks without a signature first: most requests need none. */
 struct rc signing_ask(struct cli *cli, const struct query *query, struct reply *ret_reply, struct err *err)
 {
     struct private_key *key = NULL;

@@ -53,6 +53,7 @@ static void wait_for_end(const struct canceller *canceller)
     }
 }
 
+/* The thread that waits for a signal or for the reader to go; then withdraws the call and ends the process. */
 static void *cancel_at_end(void *arg)
 {
     const struct canceller *canceller = arg;

@@ -1,3 +1,5 @@
+/* Text for terminals (text.h): widths, wrapping, times, tables; and the functions that make foreign text safe
+ * to print. */
 #include "cli/text.h"
 
 #include "base/stamp.h"
@@ -141,6 +143,7 @@ void text_raw_json(struct buf *buf, struct str json)
 
 /* ---- widths ---- */
 
+/* Columns of a character as terminals show it; a short table of the ranges that are not 1. */
 static unsigned code_width(uint32_t code)
 {
     static const struct {
@@ -191,6 +194,7 @@ struct str text_fit(struct arena *arena, struct str s, unsigned width)
     return arena_printf(arena, "%.*s…", (int)bytes_in(s, width - 1, &used), s.p);
 }
 
+/* How many bytes of the line fit into `width` columns, cut at a blank if there is one in the second half. */
 size_t text_fitting(struct str line, unsigned width)
 {
     size_t n = 0, blank = 0;

@@ -120,6 +120,7 @@ static void say_how_to_trust(struct cli *cli)
              ca, ca, ca, ca, ca);
 }
 
+/* The authority stays when there is one, so that devices that trust it need not be told again. */
 struct rc tls_init_command(struct cli *cli, struct err *err)
 {
     struct certificate_names names = {0};

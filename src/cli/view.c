@@ -1,3 +1,4 @@
+/* Calls read from the server and shown (view.h): lists, one call, finding a call by a part of its id. */
 #include "cli/view.h"
 
 #include "base/limits.h"
@@ -174,6 +175,7 @@ static bool part_of_id(struct str id, struct str part)
     return str_starts(id, part) || (part.n >= ID_END_BYTES_MIN && str_ends(id, part));
 }
 
+/* A part of an id is enough if only one waiting call has it; else all that could be meant are named. */
 struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,
                      struct err *err)
 {
@@ -203,6 +205,7 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
     return RC_OK;
 }
 
+/* A call by its id, also one that does not wait any more. */
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err)
 {
     struct arena *arena = &cli->arena;

@@ -189,6 +189,7 @@ static void pass_initialize(struct acp *acp, const struct acp_message *m)
         (void)relay_pipe_put(&acp->child.in, m->json->raw);
 }
 
+/* In the main thread: each line of the editor, passed on, rewritten or held. */
 void acp_from_editor(void *arg, struct str line)
 {
     struct acp *acp = arg;
@@ -241,6 +242,8 @@ void acp_end_agent(struct acp *acp)
     acp_kill_agent(acp);
 }
 
+/* Notes what the agent said and which tools it uses; a held call gets its result from the update that ends the
+ * tool. */
 static void take_update(struct acp *acp, const struct acp_message *m)
 {
     const struct json *update = json_get(m->params, "update"), *id = json_get(update, "toolCallId");
@@ -334,6 +337,7 @@ static void refuse_unknown(struct acp *acp, const struct acp_message *m)
     (void)relay_pipe_send(&acp->child.in, &line);
 }
 
+/* In the thread that reads the agent: each of its lines. */
 void acp_from_agent(void *arg, struct str line)
 {
     struct acp *acp = arg;

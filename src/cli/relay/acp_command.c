@@ -89,6 +89,7 @@ int acp_wait_agent(struct acp *acp)
 
 /* ---- who we are ---- */
 
+/* From here on this process speaks with the identity of the agent, not with the person's token. */
 static struct rc become_agent(struct acp *acp, struct err *err)
 {
     struct cli *cli = acp->cli;

@@ -56,6 +56,7 @@ static struct str folder_of(const struct acp_held *held, const struct acp_ask *a
 
 /* ---- the gate ---- */
 
+/* Asks the gate and waits, in a thread of its own, until there is an answer or the asker takes it back. */
 static struct rc judge(struct acp_held *held, struct call *ret_call, struct err *err)
 {
     struct acp *acp = held->acp;
@@ -313,6 +314,7 @@ static void describe(struct acp_held *held)
             *members[i].mine = arena_str(&held->arena, members[i].known);
 }
 
+/* The message waits at the gate; the conversation goes on meanwhile. */
 void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, struct str mode)
 {
     struct acp_held *held = heap_new(sizeof *held);
@@ -342,6 +344,7 @@ void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_mes
     leave(held);
 }
 
+/* The agent or the editor cancels: the call is answered as cancelled and withdrawn at the gate. */
 void acp_take_back(struct acp *acp, struct str session, struct str id)
 {
     ARENA_SCOPE(arena);

@@ -146,6 +146,7 @@ static void report_end(struct acp_terminal *terminal)
         relay_report(&terminal->session->gate, terminal->call, buf_str(&content), failed);
 }
 
+/* One thread per terminal: output, the end, then those who wait for the end. */
 static void *watch(void *arg)
 {
     struct acp_terminal *terminal = arg;

@@ -38,6 +38,7 @@ static struct str session_body(struct relay_gate *gate)
     return arena_str(&gate->cli->arena, buf_str(&buf));
 }
 
+/* The session that the token is bound to, the one that was named, or a new one. */
 static struct rc find_session(struct relay_gate *gate, struct err *err)
 {
     struct cli *cli = gate->cli;

@@ -73,6 +73,7 @@ void relay_pipe_close(struct relay_pipe *pipe)
     (void)pthread_mutex_unlock(&pipe->lock);
 }
 
+/* Blocks until the end of the stream. False: a line was longer than the limit. */
 bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct str line), void *arg)
 {
     struct lines lines = lines_init(bytes_max);
@@ -111,6 +112,7 @@ static _Noreturn void become(char **argv, char **environment, const int ends[3])
     _exit(127);
 }
 
+/* A third pipe tells whether exec failed: it closes by itself when it did not. */
 struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err)
 {
     int in[2], out[2], status[2], why = 0;

@@ -72,6 +72,7 @@ static void unlock(struct codex_talk *talk) { (void)pthread_mutex_unlock(&talk->
 
 /* ---- the gate ---- */
 
+/* As in acp_held.c. */
 static struct rc judge(struct codex_held *held, struct codex_ask *ask, struct call *ret_call, struct err *err)
 {
     struct codex_talk *talk = held->talk;
@@ -181,6 +182,7 @@ static void *wait_at_gate(void *arg)
     return NULL;
 }
 
+/* Each question has a thread; at most HELD_MAX at a time, the others are refused. */
 static void hold(struct codex_talk *talk, const struct codex_message *m)
 {
     struct codex_held *held = heap_new(sizeof *held);

@@ -1,3 +1,4 @@
+/* The conversation on a screen (chat.h): what was said, a question when one waits, and the line to write on. */
 #include "cli/tui/chat.h"
 
 #include "base/utf8.h"
@@ -167,6 +168,7 @@ static int press_line(struct chat *chat, uint32_t key)
     return TUI_NOTHING;
 }
 
+/* Keys go to the line or to the question; Tab changes. Returns an act of the inbox or one of the conversation. */
 int chat_press(struct chat *chat, uint32_t key)
 {
     struct tui *tui = chat->tui;
@@ -264,6 +266,7 @@ static void put_question(struct tui_page *page, struct chat *chat, unsigned room
                      chat->asking);
 }
 
+/* The question takes the room it needs, but leaves some lines of the conversation. */
 struct tui_screen chat_draw(struct arena *arena, struct chat *chat)
 {
     struct tui *tui = chat->tui;
