@@ -1,3 +1,4 @@
+/* Messages of the Agent Client Protocol, read and written (acp.h). Pure. */
 #include "agents/acp.h"
 
 #include "agents/rpc.h"

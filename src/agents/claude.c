@@ -1,3 +1,4 @@
+/* Claude Code's control protocol, read and written (claude.h). Pure. */
 #include "agents/claude.h"
 
 #include "agents/agents.h"

@@ -1,3 +1,5 @@
+/* Codex' app-server, read and written (codex_app.h). Pure. A patch that Codex announces as a list of changes is
+ * written as one patch text, which the gate can show and judge. */
 #include "agents/codex_app.h"
 
 #include "agents/rpc.h"

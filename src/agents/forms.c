@@ -1,3 +1,4 @@
+/* Forms as questions at the gate (forms.h). */
 #include "agents/forms.h"
 
 static void put_members(struct json_out *out, const struct json *object, const char *but)

@@ -1,3 +1,4 @@
+/* Lines out of pieces (lines.h): one buffer that grows up to the limit and shrinks again after a large line. */
 #include "agents/lines.h"
 
 #include "base/err.h"

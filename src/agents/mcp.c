@@ -1,3 +1,4 @@
+/* The server's side of MCP (mcp.h): reads a message, says whether the gate is needed, writes answers. */
 #include "agents/mcp.h"
 
 #include "agents/agents.h"

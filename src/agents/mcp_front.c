@@ -1,3 +1,5 @@
+/* The command line of `nod mcp proxy` for an entry of a client's settings (mcp_front.h). Headers may hold
+ * secrets, so they go into variables of the environment, not onto the command line. */
 #include "agents/mcp_front.h"
 
 enum { NAME_MAX_BYTES = 64, HEADERS_MAX = 16 };

@@ -1,3 +1,4 @@
+/* Questions of agents as one list (questions.h), and a person's answers as the edited input of the call. */
 #include "agents/questions.h"
 
 enum { QUESTIONS_MAX = 64, ANSWER_BYTES_MAX = 64 << 10 };

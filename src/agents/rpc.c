@@ -1,3 +1,4 @@
+/* Lines of JSON-RPC (rpc.h). */
 #include "agents/rpc.h"
 
 /* ---- spelling ---- */

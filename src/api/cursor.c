@@ -1,3 +1,4 @@
+/* Places in lists as clients see them (cursor.h). */
 #include "api/cursor.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Bytes as hexadecimal digits, for digests, keys and signatures in JSON and headers. Digits are small; reading
- * takes both. */
+/* Bytes as hexadecimal digits, for digests, keys and signatures in JSON and headers. Only small digits are
+ * written and read, so that a value has one spelling. */
 #ifndef BASE_HEX_H
 #define BASE_HEX_H
 

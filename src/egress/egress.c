@@ -1,3 +1,5 @@
+/* The proxy of one box (egress.h): accepts connections on its listeners and gives each a thread (line.c), until
+ * the box ends. Counts what each target has sent and received, and keeps an event per target. */
 #include "egress/inner.h"
 
 #include <errno.h>

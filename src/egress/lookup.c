@@ -1,3 +1,5 @@
+/* Names resolved with a time limit: getaddrinfo runs in a thread of its own, which is left behind when it takes
+ * too long. */
 #include "egress/inner.h"
 
 #include "io/clock.h"

@@ -1,3 +1,5 @@
+/* The target of a proxy's client (target.h): CONNECT, absolute requests and SOCKS5, read strictly. Anything
+ * else is refused. */
 #include "egress/target.h"
 
 #include <arpa/inet.h>

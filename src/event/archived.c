@@ -1,3 +1,4 @@
+/* The data of SESSION_ARCHIVED (archived.h). */
 #include "event/archived.h"
 
 #include "event/shapes.h"

@@ -1,3 +1,5 @@
+/* A call as the sum of its events (call.h): call_apply takes them in order and computes the status by the table
+ * in life.h. */
 #include "event/call.h"
 
 #include "event/life.h"

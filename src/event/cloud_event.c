@@ -1,3 +1,4 @@
+/* An event as a CloudEvent (cloud_event.h). */
 #include "event/cloud_event.h"
 
 #include "base/arena.h"

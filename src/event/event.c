@@ -1,3 +1,4 @@
+/* Kinds of events, and an event as JSON (event.h). */
 #include "event/event.h"
 
 #include "base/arena.h"

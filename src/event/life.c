@@ -1,3 +1,5 @@
+/* The tables of life.h as code: which status follows which event. A move that is not in a table does not
+ * happen. */
 #include "event/life.h"
 
 static const struct {

@@ -1,3 +1,4 @@
+/* The statuses of runs (run.h). */
 #include "event/run.h"
 
 #include "event/shapes.h"

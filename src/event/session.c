@@ -1,3 +1,5 @@
+/* A session as the sum of its events (session.h): session_apply takes them in order. Texts are copied into its
+ * own arena. */
 #include "event/session.h"
 
 #include "event/shapes.h"

@@ -1,3 +1,4 @@
+/* Tokens, roles and scopes (token.h). */
 #include "event/token.h"
 
 #include "event/session.h"

@@ -1,3 +1,4 @@
+/* The clocks (clock.h). */
 #include "io/clock.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* Files of our own (file.h): private modes, whole replacement by rename, locks, digests. */
 #include "io/file.h"
 
 #include <errno.h>

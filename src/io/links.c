@@ -1,3 +1,4 @@
+/* Symbolic links resolved by hand (links.h), because realpath fails where the last part does not exist yet. */
 #include "io/links.h"
 
 #include "base/buf.h"

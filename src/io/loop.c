@@ -1,3 +1,4 @@
+/* The loop, timers and wakers on libuv (loop.h). A waker is the one way into the loop from another thread. */
 #include "io/loop.h"
 
 #include "base/arena.h"

@@ -1,3 +1,5 @@
+/* Processes as /proc shows them (process.h). A process is known by number and start time, since numbers are
+ * used again. */
 #include "io/process.h"
 
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* QR codes by libqrencode, loaded when first needed (qr.h). */
 #include "io/qr.h"
 
 #include "base/library.h"

@@ -35,6 +35,7 @@ const struct provider *provider_find(const char *kind)
 
 /* ---- telling people ---- */
 
+/* To people who watch the run live; nothing of it is kept. */
 static void tell(struct worker *w, const char *type, struct str text)
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);

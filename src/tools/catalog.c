@@ -1,3 +1,5 @@
+/* The tools that Nod knows by name: their class (reads, edits, runs a command, …), the field of the input that
+ * matters, and a verb for summaries. tool_facts makes the facts by which rules judge a call (policy/policy.h). */
 #include "tools/tools.h"
 
 #include "base/err.h"

@@ -1,3 +1,5 @@
+/* The environment of commands and of programs of MCP servers: a short list of variables is kept, everything
+ * else of the server's own environment, keys above all, is left out. */
 #include "tools/tool.h"
 
 #include <stdlib.h>

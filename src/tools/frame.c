@@ -1,3 +1,5 @@
+/* Frames over a Unix socket between server and executor (frame.h): a letter, a length, bytes; descriptors
+ * beside them. */
 #include "tools/frame.h"
 
 #include <errno.h>

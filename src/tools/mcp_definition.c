@@ -1,3 +1,5 @@
+/* The definition of an MCP server's tool as a text with sorted members: its digest is what is pinned, and two
+ * versions of the text are what a person compares. */
 #include "tools/mcp.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Messages between Nod as an MCP client and a server (mcp.h): requests, replies, and a result as text for the
+ * model. */
 #include "tools/mcp.h"
 
 enum { RPC_NO_METHOD = -32601 };

@@ -1,3 +1,5 @@
+/* Addresses of pages for WebFetch: read strictly into parts, joined with links, compared by host and port. An
+ * address that programs could read in two ways is refused. */
 #include "tools/tool.h"
 #include "tools/web.h"
 

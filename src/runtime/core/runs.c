@@ -1,3 +1,5 @@
+/* Which runs this process works on (runs.h): pure bookkeeping, one struct per thread with a run that is not
+ * over. */
 #include "runtime/core/runs.h"
 
 #include "base/err.h"

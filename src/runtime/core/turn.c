@@ -1,3 +1,4 @@
+/* The next step of a run (turn.h). Pure: a table of conditions in the order in which they count. */
 #include "runtime/core/turn.h"
 
 static bool may_be_done(const struct turn_use *use)
