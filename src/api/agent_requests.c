@@ -48,6 +48,8 @@ static void answer_request(struct exchange *x, struct looking *looking)
     exchange_answer(x, x->route->status, &buf);
 }
 
+/* The thread's events are in: the state of the wanted run is computed from them, and the request's own handler
+ * goes on. */
 static void thread_read(struct read *read)
 {
     struct exchange *x = read->arg;
@@ -252,6 +254,7 @@ static struct str title_of(struct arena *arena, struct str prompt)
     return arena_str(arena, str_sub(line, 0, n));
 }
 
+/* A run without a session gets one, in the folder that was named and with the token as its owner. */
 static void make_session(struct exchange *x, struct asking *asking)
 {
     struct data_session_created created = {
@@ -278,6 +281,7 @@ static struct rc check_policies(const struct json *policies, bool *ret_loosens, 
     return RC_OK;
 }
 
+/* Everything is checked before anything is made. */
 static struct rc read_asking(struct exchange *x, struct asking *asking, struct err *err)
 {
     enum permission_mode mode = MODE_DEFAULT;
@@ -306,6 +310,7 @@ static struct rc read_asking(struct exchange *x, struct asking *asking, struct e
     return RC_OK;
 }
 
+/* Creates the run without starting it: execute does that. */
 void api_requests_create(struct exchange *x)
 {
     struct asking *asking = arena_new(x->arena, struct asking);
@@ -365,6 +370,7 @@ static void approved(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
+/* "No" ends the run (abort); a denial that lets the run go on is given by the usual route. */
 void api_requests_approve(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);

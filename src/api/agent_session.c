@@ -41,6 +41,8 @@ static struct str last_part(struct str path)
     return last;
 }
 
+/* The folder counts as proposed unless the token's owner has opened it: then a person is asked before files are
+ * touched. */
 static void make(struct search *s)
 {
     struct exchange *x = s->x;
@@ -62,6 +64,7 @@ static void make(struct search *s)
     gate_change_session(x->gate, change);
 }
 
+/* A session that this token may not see is answered like one that does not exist. */
 static void found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

@@ -80,6 +80,7 @@ static void answer_state(struct state_read *state)
     exchange_answer(state->x, 200, &buf);
 }
 
+/* Folds one event into the calls, in the order in which they began. */
 static void take_event(struct state_read *state, const struct event *event)
 {
     struct arena *arena = state->x->arena;
@@ -193,6 +194,7 @@ static void put_open(struct json_out *out, const struct call *call)
     json_close(out, '}');
 }
 
+/* Once, when the watcher has caught up: the state that all later changes refer to. */
 static void tell_whole(struct state_stream *s)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -225,6 +227,7 @@ static void put_answered(struct json_out *out, const struct call *call)
     json_close(out, '}');
 }
 
+/* A merge patch: an answered request becomes null and appears among the completed ones. */
 static void tell_change(struct state_stream *s, const struct call *call)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -247,6 +250,7 @@ static void tell_change(struct state_stream *s, const struct call *call)
     send_state(s, "change", buf_str(&buf));
 }
 
+/* The token is looked at for every event: a stream ends when it is revoked. */
 static void state_told(struct watcher *watcher, struct happening *happening)
 {
     struct state_stream *s = watcher->arg;
@@ -312,6 +316,7 @@ static void state_gone(struct http_stream *stream, void *arg)
     state_stream_free(s);
 }
 
+/* The stream lives on without the exchange: s owns what it needs. */
 static void stream_session_found(struct exchange *x, const struct session *session)
 {
     struct state_stream *s = heap_new(sizeof *s + session->id.n);
@@ -363,6 +368,7 @@ static const char *our_decision(bool approved, struct str decision, bool allows_
     return str_is(decision, "approved_for_session") || allows_tools ? "allow_session" : "allow_once";
 }
 
+/* Rewrites the body into that of a decision; from there on it is an answer like any other. */
 static struct rc translate(struct exchange *x, struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES * 2);

@@ -281,6 +281,7 @@ static struct rc read_rules(struct exchange *x, struct str *ret_rules, struct er
     return RC_OK;
 }
 
+/* Where the rules of an allow_always are to hold. */
 static struct rc read_reach(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str scope = STR_NONE;
@@ -312,6 +313,7 @@ static struct rc read_end(struct exchange *x, struct decide *d, struct err *err)
     return RC_OK;
 }
 
+/* Shared by HTTP and the sockets, so that an answer means the same everywhere. */
 struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str name = STR_NONE;
@@ -356,6 +358,7 @@ static struct rc check_reach(const struct exchange *x, const struct decide *d, s
     return RC_OK;
 }
 
+/* d->refused is set when this token may not give an answer that reaches so far; the gate then refuses with it. */
 static void decide(struct exchange *x, struct str session, struct str thread)
 {
     struct decide *d = arena_new(x->arena, struct decide);

@@ -269,6 +269,7 @@ static void put_row(struct buf *buf, const struct record *r)
     put_cell(buf, r->cwd, '\n');
 }
 
+/* The same records in three forms: JSON, CSV and lines of JSON. */
 static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
 {
     struct json_out out = json_out(buf);
@@ -300,6 +301,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
     }
 }
 
+/* `next` is where the following page begins; 0 when nothing is left to look at. */
 static void finish(struct audit *audit)
 {
     static const struct str types[] = {STR("application/json"), STR("text/csv; charset=utf-8; header=present"),
@@ -340,6 +342,7 @@ static void call_settled(struct read *read)
     settle_next(audit);
 }
 
+/* Calls whose answer may lie beyond the beginning of this page are read one by one. */
 static void settle_next(struct audit *audit)
 {
     while (audit->unsure && (!audit->before || audit->unsure->by))
@@ -360,6 +363,7 @@ static void settle_next(struct audit *audit)
 
 static void next_window(struct audit *audit);
 
+/* Events come newest first: an answer before its call, so it is kept until the call is met. */
 static void take_event(struct audit *audit, const struct event *event)
 {
     struct event *answer;
@@ -406,6 +410,7 @@ static uint64_t window_low(const struct audit *audit)
 
 static void read_piece(struct audit *audit, uint64_t after);
 
+/* A window is taken as a whole, once all of its pieces are in. */
 static void piece_read(struct read *read)
 {
     struct audit *audit = read->arg;
@@ -419,7 +424,7 @@ static void piece_read(struct read *read)
         exchange_fail(audit->x, &err);
         return;
     }
-    /* Large events come in several pieces. */
+    /* The read was cut because its events are large: read the rest of the window. */
     if (read->covered < audit->high && read->event_count) {
         read_piece(audit, read->covered);
         return;
@@ -458,6 +463,7 @@ static void next_window(struct audit *audit)
 
 static void next_hit(struct audit *audit);
 
+/* The index names candidates; the text itself is compared here. */
 static void take_hit(struct audit *audit, const struct read *read)
 {
     const struct event *call = NULL, *answer = NULL;
@@ -566,6 +572,7 @@ static struct rc read_audit(struct exchange *x, struct audit *audit, struct err 
     return RC_OK;
 }
 
+/* With a text the index is asked first, else the log is read backwards at once. */
 static void start(struct audit *audit)
 {
     uint64_t last = gate_figures(audit->x->gate).last_seq;

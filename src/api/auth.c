@@ -75,6 +75,8 @@ void api_add_secure(struct api *api, struct str name, int port)
     add_host(api, (struct api_host){host, .secure = true});
 }
 
+/* Requests must name one of these hosts: a page of another origin that resolves to this machine is refused by
+ * its Host. */
 void api_add_address(struct api *api, const char *host, int port)
 {
     static const char *const loopback[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -173,6 +175,7 @@ struct rc auth_check_body(const struct exchange *x, struct err *err)
     return err_set(err, ERR_UNAUTHENTICATED, "the body is not the one that was claimed");
 }
 
+/* In this order: a proof, a token in the header, one offered as a WebSocket's subprotocol, a browser's cookie. */
 static struct rc identify(struct exchange *x, struct err *err)
 {
     struct str header = http_header(x->http, "authorization"), offered = auth_offered(x->http, "nod.bearer.");
@@ -203,6 +206,7 @@ struct rc auth_identify(struct exchange *x, struct err *err)
     return err_set(err, ERR_FORBIDDEN, "this socket takes tokens of agents only");
 }
 
+/* The one place in which a right is compared with a token's scopes; every route and socket message comes here. */
 struct rc auth_allow(const struct token *token, struct right right, struct err *err)
 {
     if (right.scope == SCOPE_NONE)
@@ -226,6 +230,7 @@ bool auth_revoked(struct exchange *x)
     return true;
 }
 
+/* Whether the token's owner has opened the folder for it; links are followed on both sides. */
 bool auth_gives_folder(struct exchange *x, struct str folder)
 {
     const struct token *token = x->token;
@@ -243,6 +248,7 @@ bool auth_gives_folder(struct exchange *x, struct str folder)
 
 /* ---- finding what a path names ---- */
 
+/* A session that may not be seen is answered like one that does not exist. */
 static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

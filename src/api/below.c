@@ -1,9 +1,9 @@
 /* The tripwire at the Unix socket: an answer that comes from a process below an agent is no person's.
  *
  * The kernel says which process is at the other end. Those that ask with an agent's token are remembered: a hook or an
- * MCP server stands for the program that started it, a wrapper for itself. Whoever then decides, or changes anything,
- * with a person's token and is a descendant of one of those, or of a command that a server or its executor runs, is
- * refused.
+ * MCP server stands for the program that started it, a wrapper for itself. A request that decides or changes
+ * anything with a person's token is refused when its process is a descendant of one of those, or of a command that
+ * a server or its executor runs.
  *
  * It is a tripwire and no boundary: a process of the same user that forks twice has other ancestors, and one that talks
  * TCP is not looked at. docs/SECURITY.md says what a boundary is. Runs on the loop. */
@@ -95,6 +95,7 @@ static void tell(const struct exchange *x)
     gate_keep(x->gate, append);
 }
 
+/* For every request over the Unix socket. An agent's requests are noted, a person's are compared with those. */
 struct rc below_check(struct exchange *x, struct err *err)
 {
     uint32_t uid;

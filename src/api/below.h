@@ -1,4 +1,5 @@
-/* The tripwire at the Unix socket; private to api/. */
+/* Recognizes answers over the Unix socket that come from a process below an agent, and refuses them (below.c);
+ * private to api/. */
 #ifndef API_BELOW_H
 #define API_BELOW_H
 

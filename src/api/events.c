@@ -54,6 +54,7 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     return events_complete_scope(x->token, scope, err);
 }
 
+/* A thread names its session; a bound token sees its own session only; an agent must name one. */
 struct rc events_complete_scope(const struct token *token, struct event_scope *scope, struct err *err)
 {
     if (!str_empty(scope->thread)) {
@@ -127,6 +128,7 @@ static void make_cloud_event(struct buf *json)
     json->n -= json->n ? 1 : 0; /* its line's end */
 }
 
+/* Written once for all readers that want this form, and shared between them. */
 struct shared *form_sse(struct happening *happening, enum form form)
 {
     if (happening->forms[form])
@@ -238,6 +240,7 @@ static void gone(struct http_stream *stream, void *arg)
     free(follower);
 }
 
+/* Owns copies of the scope's texts: it lives longer than the request. */
 static struct follower *follower_new(const struct event_scope *scope)
 {
     struct follower *follower = heap_new(sizeof *follower + scope->session.n + scope->thread.n);
@@ -260,6 +263,7 @@ static struct follower *follower_new(const struct event_scope *scope)
     return follower;
 }
 
+/* From here on the stream owns the follower, which ends with it. */
 static void stream(struct exchange *x, const struct event_scope *scope)
 {
     struct follower *follower = follower_new(scope);

@@ -3,9 +3,9 @@
  *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: AGENTS of agents/agent.h
  *
  * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
- * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
- * every failure is a refusal in it, since these agents go on when a hook answers with an error. Whoever hangs up
- * and stays away takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
+ * made from both, so that a restart changes nothing. Once the token is known, every answer is 200 and every failure
+ * is a refusal in it, since these agents go on when a hook answers with an error. A client that hangs up and stays
+ * away takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
  */
 #include "agents/agent.h"
 #include "api/exchange.h"
@@ -146,6 +146,7 @@ static void withdraw(struct hooking *h)
     gate_decide(x->gate, decide);
 }
 
+/* The gate's answer, or the end of the time: then the hook refuses, and the call is withdrawn. */
 static void asked(struct op *op)
 {
     struct ask *ask = (struct ask *)op;
@@ -228,6 +229,7 @@ static bool is_over(struct hooking *h, struct arena *arena, const struct open_ap
     return h->hook.kind == HOOK_IDLE || is_same(h, arena, open);
 }
 
+/* The agent's own terminal has answered some of its calls: those are cancelled here. */
 static void open_read(struct read *read)
 {
     struct hooking *h = read->arg;
@@ -298,6 +300,7 @@ static void session_found(void *arg, const struct session *session, const struct
 
 /* ---- the question ---- */
 
+/* Everything of the request, before the session is looked for. */
 static struct rc prepare(struct hooking *h, struct err *err)
 {
     struct exchange *x = h->x;

@@ -29,6 +29,7 @@ void api_keys_list(struct exchange *x)
 
 /* ---- statements ---- */
 
+/* The text to sign, and its digest as the challenge of WebAuthn. */
 static void answer_statement(struct exchange *x, const struct statement *statement)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -146,6 +147,8 @@ static void key_used(struct op *op)
         exchange_fail(x, &op->err);
 }
 
+/* For requests that loosen something. The nonce is spent in the store first; then the handler runs again with
+ * x->key_used. */
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err)
 {
     const struct signature_claim *claim = NULL;
@@ -275,6 +278,7 @@ static void change_key(struct exchange *x, struct str data)
     gate_change_key(x->gate, change);
 }
 
+/* A public key in the form that its kind has: from a browser, a file or an SSH key. */
 static struct rc read_key(struct exchange *x, struct person_key *key, struct err *err)
 {
     struct str kind = STR_NONE, spki = STR_NONE;

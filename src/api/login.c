@@ -32,6 +32,7 @@ static struct login_code *code_slot(struct api *api)
     return oldest;
 }
 
+/* A link's secret and a short code to type; only their digests are kept, in memory. */
 static struct id make_code(struct api *api, struct str name, enum role role, char secret[ID_SECRET_BYTES])
 {
     struct id typed = id_short();
@@ -93,6 +94,7 @@ static void write_picture(struct exchange *x, struct json_out *out, struct str u
     json_close(out, ']');
 }
 
+/* A link cannot give more than the token that makes it has. */
 void api_logins_create(struct exchange *x)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -167,6 +169,7 @@ static struct str cookie_line(const struct exchange *x, struct str value, int ma
                         STR_ARG(name), STR_ARG(value), max_age_s, secure ? "; Secure" : "");
 }
 
+/* A page's request: cookie and key together are the token. */
 struct rc login_identify(struct exchange *x, struct err *err)
 {
     struct str half = http_cookie(x->http, cookie_name(x)), key = http_header(x->http, "nod-key");

@@ -1,7 +1,7 @@
 /* MCP over streamable HTTP: one message per POST.
  *
  * A call that waits for a person is answered by a stream: progress every few seconds, since clients give up
- * on silence, then the result. Whoever closes the stream takes the question back. A client that does not take
+ * on silence, then the result. A client that closes the stream takes the question back. A client that does not take
  * a stream gets a denial when its time is over.
  */
 #include "agents/mcp.h"
@@ -117,6 +117,7 @@ static bool begin_stream(struct mcp_call_held *held)
     return held->stream != NULL;
 }
 
+/* The call waits on in pieces of PIECE_MS; between them the client gets progress. */
 static void wait_on(struct mcp_call_held *held)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
@@ -200,6 +201,7 @@ static struct agent_session agent_of(struct exchange *x)
     return (struct agent_session){.name = STR("mcp"), .id = str_empty(id) ? STR("default") : id};
 }
 
+/* Copies what is needed later: the exchange may be gone while the call waits. */
 static struct rc prepare(struct mcp_call_held *held, struct str text, struct err *err)
 {
     struct mcp_ask what;

@@ -1,6 +1,6 @@
 /* Conversations that run elsewhere: what was said in them is added to a thread's events, and people speak to
- * them. Whoever runs the agent follows the session's events and passes on what people said; `source` tells it
- * that a person did, so nobody but people may write that. */
+ * them. The program that runs the agent follows the session's events and passes on the words of people; `source`
+ * tells it that a person wrote them, so only people's tokens may write that. */
 #include "api/exchange.h"
 
 #include "event/shapes.h"
@@ -18,6 +18,7 @@ static void noted(struct op *op)
     exchange_answer(x, 201, &buf);
 }
 
+/* Only kinds that decide nothing can be added from outside. */
 static struct rc read_note(struct exchange *x, struct note *note, struct err *err)
 {
     struct str type = STR_NONE;

@@ -151,7 +151,7 @@ bool api_was_revoked(const struct gate *gate, struct str person)
     return revoked;
 }
 
-/* Tokens cannot be guessed. Whoever tries does not fill the log, and does not keep others from answering. */
+/* Tokens cannot be guessed. A client that tries does not fill the log, and does not keep others from answering. */
 static void refuse(struct exchange *x, const struct err *err)
 {
     struct guesses *guesses = &x->api->guesses;

@@ -57,6 +57,7 @@ bool page_has(const struct http_request *http)
     return (str_is(http->method, "GET") || str_is(http->method, "HEAD")) && find(http->path);
 }
 
+/* The body lies in the program and is sent without a copy. */
 void page_answer(struct exchange *x)
 {
     const struct page_file *file = find(x->http->path);

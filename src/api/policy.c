@@ -80,6 +80,7 @@ static void add_to_session(struct exchange *x, const struct session *session)
     gate_change_session(x->gate, &addition->session);
 }
 
+/* An allow loosens and may need a signature; a deny or an ask does not. */
 void api_policy_add(struct exchange *x)
 {
     struct addition *addition = arena_new(x->arena, struct addition);
@@ -235,6 +236,7 @@ static void next_change(struct exchange *x)
         gate_change_rule(x->gate, &replacement->changes[replacement->at]);
 }
 
+/* All new rules are checked before the first old one is removed. */
 static struct rc plan_replacement(struct exchange *x, struct replacement *ret_plan, struct err *err)
 {
     const struct json *rules = json_get(x->body, "rules");
@@ -329,6 +331,7 @@ static void history_read(struct read *read)
     read_free(read);
 }
 
+/* Counts how many of the last calls the rule would have covered. */
 void api_policy_try(struct exchange *x)
 {
     struct rule_source *source = arena_new(x->arena, struct rule_source);
@@ -360,6 +363,7 @@ static void trust_changed(struct op *op)
     exchange_with_session(x, x->session, write_policy);
 }
 
+/* The hash must be that of the file as it is now: trust is given to contents, not to a path. */
 static void trust_in(struct exchange *x, const struct session *session)
 {
     struct str path, hash, wanted = STR_NONE;

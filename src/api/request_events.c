@@ -74,6 +74,7 @@ static void tell_end(struct telling *telling, const struct json *data)
     put(telling, "completion", &out, &buf);
 }
 
+/* Events of the run as the stream's own events; events of other runs of the thread are skipped. */
 void request_tell(struct request_teller *teller, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -252,6 +253,7 @@ static void gone(struct http_stream *stream, void *arg)
     listener_free(listener);
 }
 
+/* SEQ.PART of the last event that the client has. */
 static struct rc read_cursor(struct exchange *x, struct listener *listener, struct err *err)
 {
     struct str text = STR_NONE, part;

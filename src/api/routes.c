@@ -170,6 +170,7 @@ static bool json_content(const struct http_request *http)
     return str_same_letters(type, STR("application/json"));
 }
 
+/* JSON objects only, by their content type: a form of another site cannot send one. */
 static struct rc read_body(struct exchange *x, struct err *err)
 {
     struct str text = x->http->body;
@@ -188,6 +189,7 @@ static struct rc read_body(struct exchange *x, struct err *err)
 /* Routes that take no token. */
 static bool is_open(const struct route *route) { return route && route->right.scope == SCOPE_NONE; }
 
+/* Origin, route, token, rights, body, in this order; the first that fails answers. */
 static struct rc prepare(struct exchange *x, const struct token *token, struct err *err)
 {
     bool known = false;
@@ -239,6 +241,7 @@ static struct exchange *exchange_new(struct api *api, struct http_request *http)
     return x;
 }
 
+/* Every request comes here, over HTTP and from inside a socket (then with the socket's token). */
 void api_dispatch(struct api *api, struct http_request *http, const struct token *token)
 {
     struct exchange *x = http->admitted ? http->admitted : exchange_new(api, http);

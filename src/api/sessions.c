@@ -17,6 +17,7 @@ struct session_settings {
     bool proposed; /* an agent names a folder that it was not given */
 };
 
+/* null takes a tool's policy away; "allow" loosens. */
 static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
 {
     enum effect effect;
@@ -34,6 +35,7 @@ static struct rc check_policies(const struct json *policies, bool *ret_loosens, 
     return RC_OK;
 }
 
+/* loosens: the change lets more pass than before, which agents may not do and people may have to sign. */
 static struct rc read_settings(const struct json *body, struct session_settings *ret_settings, struct err *err)
 {
     struct session_settings s = {.timeout_seconds = -1};
@@ -124,6 +126,7 @@ static struct rc read_new_id(struct exchange *x, struct str *ret_id, struct err 
     return RC_OK;
 }
 
+/* A folder that the token's owner has not opened is only proposed. */
 void api_sessions_create(struct exchange *x)
 {
     struct str new_id = STR_NONE;

@@ -158,6 +158,7 @@ struct subscription {
     struct op catch_up;
 };
 
+/* One subscription at a time; a new one takes the place of the last. */
 static void subscribe(struct subscription *s)
 {
     struct socket_channel *channel = s->channel;
@@ -270,6 +271,7 @@ static struct rc read_scope(const struct socket_channel *channel, const struct j
     return events_complete_scope(channel->token, scope, err);
 }
 
+/* The scope is checked like that of GET /api/events. */
 static void on_subscribe(struct socket_channel *channel, const struct json *message, struct str id)
 {
     struct subscription *s = heap_new(sizeof *s);

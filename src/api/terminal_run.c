@@ -1,8 +1,9 @@
 /* "run" of the terminal's socket: a prompt in a new session, or another one in a session that there is.
  *
- * Each prompt chooses how its uses of tools are answered, and the choice holds from its first step on. What makes a
- * session stricter is kept before the run is made: whatever fails later, it holds. What makes it looser is kept after
- * the run was made (so no other run is under way) and before it is executed. A field that is absent loosens nothing.
+ * Each prompt chooses how its uses of tools are answered, and the choice holds from its first step on. A change
+ * that makes a session stricter is kept before the run is made: it holds whatever fails later. A change that makes
+ * it looser is kept after the run was made (so no other run is under way) and before it is executed. A field that
+ * is absent loosens nothing.
  */
 #include "api/terminal.h"
 
@@ -22,8 +23,8 @@ struct order {
     bool go_on;
     int64_t timeout_seconds;     /* 0: not given */
     struct str settings;         /* settings to change in an existing session, JSON; empty: none */
-    bool looser;                 /* … and it lets more pass than before */
-    bool signs;                  /* … and where people have keys, that needs a person's signature */
+    bool looser;                 /* the settings let more pass than before */
+    bool signs;                  /* where people have keys, the change needs a signature */
 };
 
 static void fail(struct terminal_act *act, struct str words)

@@ -21,6 +21,7 @@ struct auto_archive {
     bool working, freed;
 };
 
+/* Also after auto_archive_free: then only the memory is left to give back. */
 static void archived(struct op *op)
 {
     struct gate_archiving *archiving = (struct gate_archiving *)op;

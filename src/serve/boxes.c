@@ -20,6 +20,8 @@ static bool is_wanted(struct cli *cli)
     return on;
 }
 
+/* NULL: no box is wanted. A box that cannot be made is a setting that says why, and every command is asked
+ * about. */
 const struct box_setting *boxes_open(struct cli *cli)
 {
     char why[256] = "";

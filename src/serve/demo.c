@@ -204,6 +204,7 @@ static struct rc report(struct player *p, const struct demo_step *step, struct s
     return ask_server(p, "POST", target, buf_str(&buf), &answer, err);
 }
 
+/* Does what was allowed, really, and reports it. */
 static struct rc settle(struct player *p, const struct demo_step *step, const struct json *answer, struct err *err)
 {
     struct str status = json_text(answer, "status");
@@ -296,6 +297,7 @@ static void wait_for_answers(struct player *p, struct http_client *follower)
     }
 }
 
+/* Asks all steps of the round at once; those that are not answered by policy wait for a person. */
 static struct rc play_round(struct player *p, struct http_client *follower, struct err *err)
 {
     p->open = 0;

@@ -84,6 +84,7 @@ static enum said take(struct executors *executors, int fd)
     return tool_link_take(executors->link, fd) ? SAID_CONNECTED : SAID_SECOND;
 }
 
+/* A thread of its own, because accept blocks; the log is written on the loop, from the counters in `said`. */
 static void *accept_all(void *arg)
 {
     struct executors *executors = arg;
@@ -179,6 +180,7 @@ static struct rc server_of(struct cli *cli, const char *path, uid_t *ret_uid, st
     return RC_OK;
 }
 
+/* The executor's side: it talks only to the user who owns the folder of the socket. */
 static struct rc connect_to(struct cli *cli, const char *path, int *ret_fd, struct err *err)
 {
     struct sockaddr_un address;
@@ -198,6 +200,7 @@ static struct rc connect_to(struct cli *cli, const char *path, int *ret_fd, stru
     return rc;
 }
 
+/* Runs until it is stopped, and connects again when the server comes back. */
 struct rc executor_command(struct cli *cli, struct err *err)
 {
     const char *path = cli->settings.executor_socket;

@@ -57,6 +57,7 @@ static struct rc check_losses(struct cli *cli, const struct imported *imported, 
                    "%zu deny or ask rules would be lost: nothing was added; correct them, or use --force", lost);
 }
 
+/* A denial that cannot be expressed ends the import, unless it is accepted (check_losses). */
 struct rc policy_import_command(struct cli *cli, struct err *err)
 {
     struct imported imported = {0};
@@ -89,6 +90,7 @@ struct rc policy_import_command(struct cli *cli, struct err *err)
 
 /* ---- test ---- */
 
+/* Judged here, without a server: the rule alone, on this machine's files. */
 struct rc policy_test_command(struct cli *cli, struct err *err)
 {
     struct str canonical;

@@ -177,6 +177,7 @@ static struct rc listen_tls(struct process *process, struct err *err)
     return RC_OK;
 }
 
+/* After recovery: from here on requests are answered. */
 static void open_doors(struct process *process)
 {
     const struct settings *settings = &process->cli->settings;
@@ -232,6 +233,7 @@ static void runs_ended(void *arg)
     gate_stop_commands(process->gate, &process->commands);
 }
 
+/* The first signal lets requests and runs come to an end, the second ends at once. */
 static void stop(void *arg)
 {
     struct process *process = arg;
@@ -261,6 +263,7 @@ static void history_changed(void *arg, const struct err *err)
  * ignored, do not pass on to the commands it starts. */
 static void stay(void *arg) { (void)arg; }
 
+/* Limits, signals and memory for the whole process, before any thread is started. */
 static void set_up_process(const struct settings *settings)
 {
     struct rlimit files;
@@ -340,6 +343,7 @@ static bool reads_pass(struct cli *cli)
     return on;
 }
 
+/* Opens everything in the order in which it depends on each other; close_process goes backwards. */
 static struct rc open_process(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;

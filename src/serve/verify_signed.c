@@ -124,6 +124,8 @@ static struct rc own_text(struct arena *arena, const struct event *event,
     return RC_OK;
 }
 
+/* The statement is built again from the kept events and compared with the one that was signed; then key, time
+ * and trust. */
 static struct rc prove(struct proving *proving, struct arena *arena, const struct event *event,
                        const struct data_tool_approval_response *data, struct str digest,
                        const struct person_key **ret_key, struct err *err)
@@ -219,6 +221,7 @@ static void count_person(struct verified_ask *asked, struct str person, struct s
     asked->input = arena_str(&asked->arena, input);
 }
 
+/* Partial answers count once per person, for the same input. */
 static void take_partial(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -274,6 +277,7 @@ static bool is_signed_rule(struct arena *arena, const struct data_tool_approval_
            (session ? str_empty(answer->reach) || str_is(answer->reach, "session") : str_eq(scope, answer->reach));
 }
 
+/* Rules that came with an answer must be those that the person signed. */
 static void take_rules(struct proving *proving, struct str call, struct str text)
 {
     ARENA_SCOPE(scratch);
@@ -381,6 +385,7 @@ static void proving_done(struct proving *proving)
     arena_done(&proving->arena);
 }
 
+/* Walks the store once, in order: keys count as they were known at each event. */
 struct rc verify_signed(struct cli *cli, const char *trust, struct json_out *out, struct proofs *ret_proofs,
                         struct err *err)
 {
