@@ -25,6 +25,7 @@ static void decided(struct op *op)
     finish(taking, again ? (struct err){0} : op->err);
 }
 
+/* An answer with a token from a message: the person behind it must still be able to decide. */
 void notify_take(struct notify *n, struct notify_taking *taking)
 {
     struct notify_answer answer;
@@ -100,6 +101,7 @@ static void take_press(struct loop_call *loop_call)
     notify_take(press->poller->notify, &press->taking);
 }
 
+/* In the poller's thread; waits for the loop. The words go back to the person's phone. */
 struct str polling_answer(struct polling *polling, struct str token)
 {
     struct poller *poller = polling->arg;
@@ -117,6 +119,7 @@ struct str polling_answer(struct polling *polling, struct str token)
                                                            : STR("This answer is not valid any more. Open Nod.");
 }
 
+/* One poll in a thread: asks the service once, with its own connection. */
 static void run(struct job *job)
 {
     struct poller *poller = job->arg;

@@ -33,6 +33,8 @@ static bool is_listed(const struct callbacks *callbacks, struct str place)
     return false;
 }
 
+/* Checked when the call is made, not when the answer is sent: the agent learns at once that it will not be
+ * called. */
 struct rc notify_check_callback(const struct notify *n, struct str url, struct err *err)
 {
     const struct callbacks *callbacks = n ? &n->config.callbacks : NULL;

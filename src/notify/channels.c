@@ -48,6 +48,7 @@ static bool is_final(long status)
            status == 413;
 }
 
+/* Errors never show the address where that is the secret. */
 struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err)
 {
     const char *url = sending->url ? sending->url : sending->channel->url;

@@ -47,6 +47,7 @@ static void make_environment(const struct sending *sending, char *environment[VA
     environment[n] = NULL;
 }
 
+/* In a process group of its own, with signals reset, so that it can be killed with all it started. */
 static int start(const struct sending *sending, int input, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
@@ -89,6 +90,7 @@ static int make_input(struct str text)
     return fd;
 }
 
+/* By a descriptor of the process where the kernel has one, else by looking now and then. */
 static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
 {
     int64_t until_us = clock_steady_us() + sending->seconds_max * 1000000;

@@ -100,6 +100,7 @@ static struct rc read_detail(const struct json *options, struct channel *channel
 
 /* ---- channels and routes ---- */
 
+/* The members are the same for all kinds; each kind checks those that it needs. */
 static struct rc read_channel(struct arena *arena, const struct json *options, struct channel *channel, struct err *err)
 {
     struct str url = STR_NONE, format = STR_NONE;
@@ -232,6 +233,7 @@ static struct rc read_escalation(struct arena *arena, struct config *config, uns
     return read_step(config, step, &route->steps[0], err);
 }
 
+/* A step for another person is an escalation and becomes a route of its own. */
 static struct rc read_route(struct arena *arena, struct config *config, const struct json *json, struct err *err)
 {
     const struct json *steps = json_get(json, "steps");
@@ -334,6 +336,7 @@ void config_add_person(struct config *config, struct str person)
                                         {.after_ms = REMIND_DEFAULT_MS, .channels = {0}, .count = 1}}};
 }
 
+/* Without a file there is only push to browsers. */
 struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, struct err *err)
 {
     struct str text;

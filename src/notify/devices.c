@@ -13,6 +13,7 @@ enum { FILE_BYTES_MAX = 512 << 10, ENDPOINT_BYTES_MAX = 1024, LABEL_BYTES_MAX = 
 
 /* ---- the key under which we send ---- */
 
+/* The key by which push services know this server; browsers are subscribed to it. */
 static struct rc open_key(struct devices *devices, struct err *err)
 {
     ARENA_SCOPE(arena);

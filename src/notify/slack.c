@@ -134,7 +134,7 @@ static struct str write_message(const struct sending *sending, struct str replac
     struct str link = sending->channel->is_protected && message->look.n ? message->look : message->url;
     struct message less = *message;
     struct str title = escaped(sending->arena, message->title), body = escaped(sending->arena, message->body);
-    if (title.n + body.n > TEXT_BYTES_MAX) { /* not shown, so not to be allowed here */
+    if (title.n + body.n > TEXT_BYTES_MAX) { /* not shown whole, so it has no button to allow */
         body = STR("Open Nod to look at it.");
         less.allow = STR_NONE;
     }

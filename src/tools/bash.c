@@ -1,11 +1,10 @@
 /* Bash: a command in the session's folder.
  *
  * It runs in a process group of its own with a small, clean environment (no keys, no tokens) and nothing on
- * standard input. What it writes is told while it runs; the result is the whole, of long output the beginning and the
- * end. When the time is over, or the run is cancelled, or the shell has ended, all it started is killed (supervisor.c):
- * nothing stays behind, not even when Nod itself is killed.
- * With the sandbox on it runs in a box (box/box.h).
- * In the background it goes on after the call, until it ends, is stopped, or Nod stops (shells.c).
+ * standard input. Its output is told while it runs; the result is the whole, of long output the beginning and the
+ * end. When the time is over, or the run is cancelled, or the shell has ended, all it started is killed
+ * (supervisor.c): nothing stays behind, not even when Nod itself is killed. With the sandbox on it runs in a box
+ * (box/box.h). In the background it goes on after the call, until it ends, is stopped, or Nod stops (shells.c).
  */
 #include "tools/child.h"
 #include "tools/shells.h"
@@ -96,6 +95,7 @@ struct rc bash_outcome(struct arena *arena, int status, struct str output, struc
     return err_set(err, ERR_INVALID, "the command failed");
 }
 
+/* The outcome in words for the model: output first, then how it ended. */
 static struct rc judge(const struct watching *watching, const struct child *child, struct str output,
                        struct str *ret_text, struct err *err)
 {

@@ -85,6 +85,7 @@ struct tool_facts tool_facts(struct str name, const struct json *input)
     return facts;
 }
 
+/* Reads the call under our names (event/tool_names.h) first, so that one rule holds for every agent. */
 struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
                                   const struct json *input)
 {

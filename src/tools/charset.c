@@ -73,6 +73,7 @@ static struct str repaired(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+/* A byte that iconv refuses becomes U+FFFD, and the rest is read on. */
 static struct str converted(struct arena *arena, iconv_t cd, struct str bytes)
 {
     BUF_SCOPE(buf, bytes.n * GROWTH + 16);
@@ -90,6 +91,7 @@ static struct str converted(struct arena *arena, iconv_t cd, struct str bytes)
     return arena_str(arena, (struct str){room, (size_t)(to - room)});
 }
 
+/* A byte order mark comes before the header, the header before the page's own words. */
 struct rc charset_to_utf8(struct arena *arena, struct str bytes, struct str content_type, struct str *ret_text,
                           struct err *err)
 {

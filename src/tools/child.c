@@ -184,6 +184,7 @@ struct rc child_spawn(const struct tool_use *use, const struct child_ends *ends,
     return failed ? err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed)) : RC_OK;
 }
 
+/* Four pipes: output, the supervisor's report, its life (closing it ends the command), and the box's listeners. */
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
 {
     int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};

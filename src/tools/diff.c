@@ -81,6 +81,7 @@ static int slide(const struct diff *diff, int x, int k)
     return x;
 }
 
+/* Equal lines at the beginning are skipped; beyond EDITS_MAX rounds the rest counts as replaced. */
 static void compare(struct arena *arena, struct diff *diff)
 {
     int same = 0;
@@ -214,6 +215,7 @@ static const char *range(struct arena *arena, int first, int n)
     return n == 1 ? arena_printf(arena, "%d", first + 1).p : arena_printf(arena, "%d,%d", n ? first + 1 : first, n).p;
 }
 
+/* The lines around a change, CONTEXT at each end. */
 static void put_hunk(struct page *page, const struct diff *diff, const int from[2], const int to[2])
 {
     int lead = from[0] < CONTEXT ? from[0] : CONTEXT;

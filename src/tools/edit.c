@@ -39,6 +39,7 @@ static struct str with_crlf(struct arena *arena, struct str text)
     return (struct str){out, n};
 }
 
+/* One edit on the text so far; the errors are written so that a model can correct its call. */
 static struct rc replace(struct arena *arena, struct str *text, const struct json *edit, struct err *err)
 {
     struct str old = json_text(edit, "old_string"), new = json_text(edit, "new_string");
@@ -103,6 +104,7 @@ static struct rc plan_multi_edit(const struct tool_use *use, struct plan *ret_pl
     return RC_OK;
 }
 
+/* The preview of several edits: each against the text that the ones before have left. */
 void edits_write(struct json_out *out, const struct tool_use *use, const struct plan *plan)
 {
     const struct json *edits = json_get(use->input, "edits");

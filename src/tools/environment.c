@@ -20,7 +20,7 @@ size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX])
     return count;
 }
 
-/* BOX_PROXY_PORT. What listens in the box itself is reached without it. */
+/* BOX_PROXY_PORT. Listeners inside the box are reached without it. */
 #define PROXY "http://127.0.0.1:3128"
 #define SOCKS_PROXY "socks5h://127.0.0.1:3128"
 #define NO_PROXY "localhost,127.0.0.1,::1"

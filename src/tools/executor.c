@@ -130,12 +130,13 @@ static void write_generic(struct json_out *out, const struct tool_use *use, cons
     json_member_raw(out, "input", use->input->raw);
     if (executor && executor->show)
         executor->show(out, use);
-    if (executor != &executor_web_fetch) /* it has warnings of its own */
+    if (executor != &executor_web_fetch) /* WebFetch reports its own warnings */
         odd_text_member(out, use->input);
     if (problem->code != ERR_OK)
         json_member(out, "problem", str_of(problem->text));
 }
 
+/* The preview and the digest of the files it is about; nothing is changed. */
 struct tool_look tool_look(const struct tool_use *use)
 {
     const struct executor *executor = executor_find(use->name);
@@ -181,6 +182,7 @@ static struct rc check_files(const struct executor *executor, const struct tool_
     return RC_OK;
 }
 
+/* The files are compared with `files` once more, in the same process that changes them. */
 struct tool_result tool_do(const struct tool_use *use, struct str files)
 {
     const struct executor *executor = executor_find(use->name);

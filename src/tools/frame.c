@@ -54,6 +54,7 @@ bool frame_read(int fd, struct arena *arena, struct frame *ret_frame)
     return read_all(fd, bytes, n);
 }
 
+/* One byte with descriptors beside it; never blocks. */
 bool frame_send_descriptors(int fd, char letter, const int *fds, size_t count)
 {
     union {

@@ -82,6 +82,7 @@ static int64_t search_lines(struct search *search, struct str within, struct str
     return hits;
 }
 
+/* Binary files are skipped, by a NUL in their first 8 KiB. */
 static void search_file(struct search *search, const struct tool_use *use, struct str within)
 {
     ARENA_SCOPE(arena);

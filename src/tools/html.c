@@ -345,6 +345,7 @@ static void skip_declaration(struct page *page)
     page->at += end ? (size_t)(end - rest.p) + after : rest.n;
 }
 
+/* Tags become line ends, headings and links; everything else is text. */
 void html_text(struct buf *out, struct str html, const struct web_url *base)
 {
     struct page page = {.in = html, .out = out, .base = base};

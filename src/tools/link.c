@@ -160,6 +160,8 @@ static struct rc read_result(const struct tool_use *use, int fd, const struct js
                    use->link->user);
 }
 
+/* Each use has a socket pair of its own, handed over by descriptor: the executor's processes do not share a
+ * connection. */
 static struct rc ask(const struct tool_use *use, const char *what, struct str files, const struct child_ends *ends,
                      const struct json **ret_result, struct err *err)
 {
@@ -200,6 +202,7 @@ static struct str name_executor(const struct tool_use *use, const struct json *p
     return arena_str(use->arena, buf_str(&buf));
 }
 
+/* The executor is not trusted: a preview that cannot be read is replaced by one that says so. */
 struct tool_look link_look(const struct tool_use *use)
 {
     const struct json *result;

@@ -102,6 +102,7 @@ static void answer(int fd, const struct box_setting *box, const int *fds, int co
     (void)frame_send(fd, 'r', buf.over ? STR("{\"error\":\"the result is too large\"}") : buf_str(&buf));
 }
 
+/* Forks for each request, so that one that hangs or crashes concerns no other. */
 void tool_link_serve(int fd, const struct box_setting *box)
 {
     char letter;

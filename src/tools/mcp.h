@@ -111,8 +111,8 @@ struct servers {
     struct map trusted;         /* path → digest, a C string */
 };
 
-/* servers_sets.c: those that are there for a folder, at most two; how many. A file that is not trusted as it is
- * becomes news (ret_news may be NULL). */
+/* servers_sets.c: the sets of servers for a folder, the user's and the repository's. Returns how many, at most two.
+ * A repository's file that is not trusted with these contents becomes news (ret_news may be NULL). */
 size_t servers_sets(struct servers *servers, struct arena *arena, struct str root, struct server_set *ret_sets[2],
                     struct server_news **ret_news);
 void servers_free_pins(struct servers *servers);

@@ -108,6 +108,7 @@ static void open_more(struct box *box, const struct box_opened *opened, const ch
         box->read[n] = program_folder;
 }
 
+/* Fails where no box can be made: a server's program never runs without one unless its entry says so. */
 struct rc mcp_box_make(struct arena *arena, const struct server *server, struct mcp_box *ret_box, struct err *err)
 {
     const struct box_setting *setting = server->boxes->setting;

@@ -1,7 +1,7 @@
 /* A server on the web: each message is a POST, its answer a JSON body or an event stream (streamable HTTP).
  *
- * Questions need no connection of their own to be kept: whoever asks makes one. What is shared is the session that
- * the server named in its first answer, and the version that was agreed on. A session that the server has forgotten
+ * Questions need no connection of their own to be kept: each caller makes one. Shared are the session that the
+ * server named in its first answer, and the version that was agreed on. A session that the server has forgotten
  * (404) means that it did nothing: a new one is begun, and the question asked again once.
  */
 #include "tools/mcp.h"
@@ -163,6 +163,7 @@ static void take_session(struct link *link, const struct posting *p)
     CHECK(pthread_mutex_unlock(&link->lock) == 0);
 }
 
+/* A forgotten session is ERR_NOT_FOUND: the caller begins a new one and asks again once. */
 static struct rc take_answer(struct server *server, struct posting *p, struct err *err)
 {
     struct link *link = server->link;
@@ -185,6 +186,7 @@ static struct rc take_answer(struct server *server, struct posting *p, struct er
     return RC_OK;
 }
 
+/* Without an answer the server is told that nobody waits any more. */
 static struct rc exchange_posts(struct server *server, struct mcp_exchange *x, struct err *err)
 {
     struct posting p = {.x = x, .arena = x->arena};

@@ -100,6 +100,8 @@ static void hand_over(struct link *link, uint64_t id, struct str line)
     unlock(&link->lock);
 }
 
+/* In the reader's thread: answers go to their waiters, requests of the server are refused or answered, the rest
+ * is dropped. */
 static void take_line(struct link *link, struct str line)
 {
     ARENA_SCOPE(arena);
@@ -325,6 +327,7 @@ static void sleep_on(struct link *link, int64_t ms)
     CHECK(failed == 0 || failed == ETIMEDOUT);
 }
 
+/* Closing its input is the request to end; after END_MS it is killed. */
 static void close_program(struct link *link)
 {
     int64_t until_us = clock_steady_us() + END_MS * 1000;
@@ -383,6 +386,7 @@ static struct rc gone(struct link *link, const struct server *server, struct err
     return rc;
 }
 
+/* The waiter is registered before the message is written; it leaves the list before its stack is gone. */
 static struct rc exchange_lines(struct server *server, struct mcp_exchange *x, struct err *err)
 {
     struct link *link = server->link;

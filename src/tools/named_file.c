@@ -87,6 +87,7 @@ static void put_before(struct json_out *out, struct arena *arena, struct str byt
     json_close(out, '}');
 }
 
+/* The picture that a call would replace, for a comparison on the page. */
 struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview, struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);

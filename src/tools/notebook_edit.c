@@ -61,6 +61,7 @@ static struct str splice(struct arena *arena, struct str text, size_t from, size
 
 static size_t offset(struct str text, const char *p) { return (size_t)(p - text.p); }
 
+/* The new cell is put into the text as bytes: nothing else of the file is written anew. */
 static struct str insert(const struct tool_use *use, struct str text, const struct json *cells,
                          const struct json *after)
 {

@@ -39,6 +39,7 @@ static bool looks_latin(uint32_t code)
     return false;
 }
 
+/* Word by word: letters that look Latin are odd only beside real Latin ones, or in names. */
 static void look(struct odd_text *odd, struct str text, bool name)
 {
     bool latin = false, alike_in_word = false, alike = false, unlike = false;

@@ -69,6 +69,7 @@ static void put_hunk_head(struct json_out *out, struct arena *arena, struct str 
                                    words.n ? " " : "", STR_ARG(words)));
 }
 
+/* The patch's own lines as a difference, when the file cannot be read. */
 static void put_own_lines(struct json_out *out, struct patch_file *file)
 {
     ARENA_SCOPE(scratch);
@@ -276,7 +277,7 @@ bool patch_write(struct json_out *out, struct str patch, const struct tool_use *
     }
     if (count > 1)
         json_close(out, ']');
-    if (count > 1 && !use) { /* else each file tells its own */
+    if (count > 1 && !use) { /* else each file has its own counts */
         json_member_i64(out, "added", added);
         json_member_i64(out, "removed", removed);
     }

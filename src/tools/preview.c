@@ -133,6 +133,7 @@ static bool write_edit(struct json_out *out, const struct tool_facts *facts)
     return true;
 }
 
+/* By the class of the tool; input that fits none is shown as it is. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd)
 {
     json_open(out, '{');

@@ -1,4 +1,4 @@
-/* Task: a part of the work is given to a sub-agent. What it is and may do is said here; the sub-agent itself is a
+/* Task: a part of the work is given to a sub-agent. Its definition for the model is here; the sub-agent itself is a
  * run of its own (runtime/task.c), so there is nothing to do in this folder. */
 #include "tools/tool.h"
 

@@ -1,11 +1,12 @@
 /* The part of tools.h about MCP servers: programs and web servers whose tools a model may use beside our own.
  *
  * A server is set up in a file, started when it is first needed, and shared by all runs. Its tool T is known as
- * mcp__SERVER__T. What a server says of its tools is not trusted: the description and the schema of each are pinned
- * when they are first seen, and one that differs later is not offered, not asked about and not run until a person
- * has agreed to it. A repository may bring servers of its own, in its .mcp.json; they are used only while a person
- * trusts that file as it is. Which definitions hold and which files are trusted is told from events (servers_pin,
- * servers_trust) and never decided here. A program runs in a box of its own where commands run in one.
+ * mcp__SERVER__T. A server's words about its tools are not trusted: the description and the schema of each are
+ * pinned when they are first seen, and one that differs later is not offered, not asked about and not run until a
+ * person has agreed to it. A repository may bring servers of its own, in its .mcp.json; they are used only while a
+ * person trusts that file as it is. Which definitions hold and which files are trusted is told from events
+ * (servers_pin, servers_trust) and never decided here. A program runs in a box of its own where commands run in
+ * one.
  *
  * Any thread may call these, at the same time. What may block is for worker threads.
  */
