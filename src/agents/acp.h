@@ -1,8 +1,8 @@
 /* The Agent Client Protocol, version 1, as a relay between an editor and an agent reads it.
  *
  * Pure: a message becomes a struct, a decision becomes bytes. Agents name no tool; an ask says what kind of act it is,
- * shows a title, differences and sometimes the tool's input. What it says in words only ("title") may be denied by a
- * rule and is never allowed by one.
+ * shows a title, differences and sometimes the tool's input. An act that is described in words only ("title") may
+ * be denied by a rule and is never allowed by one.
  */
 #ifndef AGENTS_ACP_H
 #define AGENTS_ACP_H

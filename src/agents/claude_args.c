@@ -1,7 +1,7 @@
 /* Claude Code's command line: what a person typed becomes what the wrapper starts.
  *
  * The prompt goes over the control channel, so it has to be found among the options, and for that their values
- * must be known. What would take the questions away from us is refused.
+ * must be known. Options that would make Claude Code ask elsewhere than here are refused.
  */
 #include "agents/claude.h"
 

@@ -1,10 +1,10 @@
 /* nod claude: Claude Code behind the gate.
  *
  * Claude Code is started over its control protocol. Before each call a hook of ours is asked: rules answer it
- * at once, and what they do not answer comes as a question that waits for a person (claude_asks.c). What is
- * said goes into the session's log (relay_record.c). The server may go away and come back; nothing is allowed
- * meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes them
- * back.
+ * at once, and what they do not answer comes as a question that waits for a person (claude_asks.c). The
+ * conversation goes into the session's log (relay_record.c). The server may go away and come back; nothing is
+ * allowed meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes
+ * them back.
  */
 #include "cli/claude.h"
 #include "cli/claude_screen.h"

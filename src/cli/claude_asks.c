@@ -3,7 +3,7 @@
  * 1. A question is asked under its tool_use_id, so that asking again is asking about the same call: a server
  *    that goes away is waited for, for as long as Claude Code wants the answer. Nothing is allowed meanwhile.
  * 2. It is answered at most once, and not after Claude Code took it back.
- * 3. What the server refuses to hear (no token, too large, not understood) is refused with its words.
+ * 3. A question that the server does not accept (no token, too large, not understood) is refused with its words.
  * 4. If this process dies, the server sees the connection end and takes the call back.
  */
 #include "agents/lines.h"

@@ -1,8 +1,8 @@
 /* `nod claude` as a terminal to work in: the conversation, the questions of its session, and a line to write on.
  *
  * The person's token answers here and stays in this process: Claude Code runs under a token of its own, without this
- * terminal (a session of its own, pipes for its three streams). What it writes to its standard error is shown under
- * its name; what Nod notes meanwhile comes over a second pipe, so neither disturbs the screen or passes for the other.
+ * terminal (a session of its own, pipes for its three streams). Its standard error is shown under its name; notes
+ * of Nod come over a second pipe, so neither disturbs the screen or passes for the other.
  */
 #ifndef CLI_CLAUDE_SCREEN_H
 #define CLI_CLAUDE_SCREEN_H

@@ -1,9 +1,9 @@
 /* The command line: the functions of the API, from a terminal.
  *
  * A command is a function that gets its operands, options and settings in a struct cli, writes what was
- * asked for to standard output and everything else to standard error. What it returns becomes words on
- * standard error and an exit status (base/err.h); `cli->status` is the exit status when all went well.
- * The server is reached by its protocol only (remote.h).
+ * asked for to standard output and everything else to standard error. Its error becomes words on standard error and
+ * an exit status (base/err.h); `cli->status` is the exit status when all went well. The server is reached by its
+ * protocol only (remote.h).
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H

@@ -1,10 +1,10 @@
 /* nod hook: an agent's hook, from its message on standard input to its answer on standard output.
  *
  * One connection, one question: the server translates (api/hooks.c) and holds the answer for a person. This
- * program lives for one call, so it does nothing else. Whatever goes wrong here is a refusal in the agent's
- * own words, or, when not even the message can be read, exit status 2, which blocks too.
- * When the agent ends this process or does not read its answer any more, the question is taken back; when it is killed,
- * the server sees the connection end.
+ * program lives for one call, so it does nothing else. Every failure here is a refusal in the agent's own words,
+ * or, when not even the message can be read, exit status 2, which blocks too. When the agent ends this process or
+ * does not read its answer any more, the question is taken back; when it is killed, the server sees the connection
+ * end.
  */
 #include "agents/agent.h"
 #include "base/id.h"

@@ -1,8 +1,9 @@
 /* nod mcp install CLIENT: every server that an MCP client's settings name gets the proxy in front of it: programs, and
  * addresses on the web, which become the program `nod mcp proxy --url`.
  *
- * Only the bytes of such entries change; comments and everything else stay. What an entry was is kept in the data
- * folder, so that --remove puts back the same bytes, as long as the entry is still the one that was written.
+ * Only the bytes of such entries change; comments and everything else stay. The old bytes of an entry are kept in
+ * the data folder, so that --remove puts back the same bytes, as long as the entry is still the one that was
+ * written.
  */
 #include "cli/mcp_install.h"
 

@@ -8,7 +8,7 @@
 enum audience {
     TALKS = 1,  /* the command connects to a server */
     SERVES = 2, /* the command is a server */
-    KEEPS = 4,  /* it opens the store itself */
+    KEEPS = 4,  /* the command opens the store itself */
     PRINTS = 8, /* it prints text for people */
     SITS = 16, WRAPS = 32, /* SITS: in a session that the environment may name; WRAPS: starts an agent */
 };

@@ -1,7 +1,7 @@
 /* Text for a terminal. Pure: what time it is and how wide the terminal is are arguments.
  *
- * Whatever came from outside passes through text_line, text_block or text_json before it is printed:
- * hidden characters are shown, never obeyed.
+ * Text from outside passes through text_line, text_block or text_json before it is printed: hidden characters are
+ * shown, never obeyed.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H

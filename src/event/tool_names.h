@@ -2,7 +2,7 @@
  *
  * Every agent names its tools and their fields in its own way. Rules, previews and people know one name for
  * each act, so every call is read through this table before it is judged, at every entry (HTTP, sockets,
- * hooks, MCP). What the agent sent is kept and given back as it came.
+ * hooks, MCP). The agent's own input is kept and given back as it came.
  */
 #ifndef EVENT_TOOL_NAMES_H
 #define EVENT_TOOL_NAMES_H

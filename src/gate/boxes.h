@@ -22,7 +22,8 @@ bool boxes_outside(const struct json *input);
 struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const struct boxes_want *want);
 /* For servers_box: what rules open in the box of an MCP server's program. `arg` is the gate; from any other thread. */
 void boxes_plan_server(void *arg, struct arena *arena, struct str root, struct servers_plan *ret_plan);
-/* Hex: the folder by its inode, and all that rules open. What the command itself opens follows from the command. */
+/* Hex: the folder by its inode, and all that rules open. Openings for the command itself (git) follow from its
+ * text. */
 struct str boxes_digest(struct arena *arena, const struct box_opened *opened);
 /* Changes the verdict to "ask" when commands must run in a box and this one cannot, or asks not to. */
 void boxes_ask(const struct gate *gate, struct arena *arena, const struct json *input, struct verdict *verdict);

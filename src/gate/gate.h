@@ -2,8 +2,8 @@
  *
  * The gate judges a call, keeps it, lets it wait for a person, and rings whoever waits when the answer is
  * durable. It runs on the loop and never blocks; everything it knows it has from the store: it learns of
- * its own commits the same way as of another process's. What it holds in memory (sessions, open approvals,
- * deadlines, tokens) is a view of events that recover.c builds anew at every start.
+ * its own commits the same way as of another process's. Its memory (sessions, open approvals, deadlines, tokens) is
+ * a view of events that recover.c builds anew at every start.
  *
  * How to talk to it: fill in a struct, hand it over, get it back by its `done`, on the loop, exactly once.
  * The struct and its strings belong to the caller's arena and must live until then.

@@ -56,8 +56,8 @@ static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op)
     return (struct op){.arena = arena, .done = done, .owner = owner};
 }
 
-/* One event that is kept, under at most one need: what changes of sessions, tokens, rules and keys, and notes begin
- * with. The gate fills it in; its strings live as long as the operation. */
+/* One event that is kept, under at most one need. Structs for changes of sessions, tokens, rules and keys, and for
+ * notes, begin with it. The gate fills it in; its strings live as long as the operation. */
 struct kept_event {
     struct op op;
     struct event event;         /* its seq when it is kept; the time is that of keeping */

@@ -2,8 +2,8 @@
  *
  * Invariants:
  *   1. A connection is in exactly one watch list; each list is ordered by the time its members entered.
- *   2. What belongs to one request (its reader) is gone once it is answered: an idle connection or stream
- *      is this struct and nothing else.
+ *   2. The memory of one request (its reader) is gone once it is answered: an idle connection or stream is this
+ *      struct and nothing else.
  *   3. The next request is read only when the last one is answered and its answer has left.
  *   4. Owners (handlers, streams, sockets) are told of the end from the loop only, never from inside a call
  *      they made: whatever goes wrong there puts the connection on the WATCH_READY list.

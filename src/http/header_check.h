@@ -2,7 +2,7 @@
  *
  * llhttp 8 is lenient in ways that let two programs read two different requests out of the same bytes: it
  * takes a bare CR as the end of a line, a blank before the colon, folded lines, a request without Host.
- * Whatever passes here can be read in one way only:
+ * A request that passes here can be read in one way only:
  *   1. every line ends in CRLF and holds no other control character than HT inside a value;
  *   2. the request line is METHOD SP /target SP HTTP/1.0 or HTTP/1.1, nothing more, nothing less;
  *   3. a field is token ':' value, never folded; there is one Host (HTTP/1.0: at most one);

@@ -1,6 +1,6 @@
 /* WebSocket (RFC 6455): text messages both ways. Frames are read by wslay; we put messages together.
  *
- * Whatever breaks the protocol is answered by a close frame with the code the standard has for it, and the
+ * A message that breaks the protocol is answered by a close frame with the code the standard has for it, and the
  * socket ends. No extensions, no subprotocols; binary messages are refused.
  */
 #include "http/owners.h"

@@ -261,7 +261,7 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
     /* No program has a long option of a single letter. */
     if ((harmless_everywhere(name) && !several) || (!several && is_long_option(name) && name.n == 3))
         return;
-    e->shows = true; /* it may be one that does */
+    e->shows = true; /* an unknown option may be one that shows contents */
     bool closed = !(e->row->styles & STYLE_OPEN);
     /* If it takes the next word for its value, another word is the command or the script. */
     bool attached = name.n < e->s->words[i].text.n;

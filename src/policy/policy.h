@@ -171,7 +171,8 @@ struct verdict {
 };
 
 struct verdict policy_judge(struct arena *arena, const struct question *question);
-/* "deletes", "network", …; empty behind the last. What a person reads about it: "deletes files or data". */
+/* "deletes", "network", …; empty behind the last. risk_words: the class in words for people, "deletes files or
+ * data". */
 const char *risk_name(unsigned number), *risk_words(unsigned number);
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);

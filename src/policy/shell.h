@@ -1,8 +1,8 @@
 /* The part of bash that is understood, as a tree.
  *
  * Invariants:
- *  1. What is in the tree is what `bash --noprofile --norc -c TEXT` does with the text: the words are those
- *     it runs with, decided quote by quote as bash decides them.
+ *  1. The tree says what `bash --noprofile --norc -c TEXT` does with the text: the words are those it runs with,
+ *     decided quote by quote as bash decides them.
  *  2. Everything else is doubt: `doubt` says why the text as a whole was not understood (the tree then holds
  *     what was read before), a NODE_DOUBT stands for a construct whose inside is understood but whose effect
  *     is not, a word's flags say which of its letters are not on the line as they will be.

@@ -660,8 +660,8 @@ static struct node *parse_chain(struct shell_parser *p)
     return node_end(p, chain);
 }
 
-/* Up to something that closes it, which the caller looks at. What was read before a doubt is kept for those
- * who look for what is forbidden: the top of the tree is filled as it goes. */
+/* Up to something that closes it, which the caller looks at. Commands read before a doubt are kept for the search
+ * for forbidden ones: the top of the tree is filled as it goes. */
 static bool fill_list(struct shell_parser *p, struct node *list)
 {
     unsigned moves = p->moves;

@@ -79,7 +79,7 @@ static const char *const telling[] = {
     "template", "templates", "temporary", "tmp", "tmpdir", "tool", "toolchain", "trace", "upload", "uri", "url",
     "urls", "viewer", "volume", "volumes", "workdir", "workspace", "worktree", "wrapper",
 };
-/* … or if any part is one of these. */
+/* An option also looks like one of those if any part of its name is one of these. */
 static const char *const strong[] = {
     "browser", "cmd", "command", "editor", "eval", "exec", "execute", "hook", "interpreter", "launcher", "linker",
     "loader", "pager", "plugin", "plugins", "preload", "program", "rsh", "script", "shell", "upload", "wrapper",

@@ -211,7 +211,7 @@ static void cancel_kept(struct append *append)
     if (outcome == APPEND_FAILED)
         cancel->op.err = append->err;
     append_free(append);
-    if (outcome == APPEND_REFUSED) { /* it moved on meanwhile */
+    if (outcome == APPEND_REFUSED) { /* the run's status changed meanwhile: read it again */
         read_thread(cancel, cancel_read);
         return;
     }

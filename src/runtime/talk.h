@@ -30,9 +30,9 @@ struct talk {
     struct turn *first, *last;
     struct map calls;            /* id → struct call */
     struct map looks;            /* tool and input → struct look, of those that only look */
-    struct map repeats;          /* id of a call with the same result as an earlier one → the earlier one's look */
+    struct map repeats;          /* id of a call with the same result as an earlier one → the earlier struct look */
     struct run_state run;        /* the last one */
-    struct str system;           /* added by whoever started the run */
+    struct str system;           /* system prompt that the run was started with */
     struct str told;             /* the last SYSTEM_PROMPT */
     int64_t context_tokens;      /* size of the context of the last answer */
     int64_t tasks;               /* sub-agents that the run has started */

@@ -111,8 +111,8 @@ static struct rc keep_prompt(struct worker *w, struct err *err)
     return RC_OK;
 }
 
-/* A model's id for a use must be new in the session and fit to be shown. What other threads have is not known here, nor
- * what came before a COMPACTION, so then it gets one of ours. */
+/* A model's id for a use must be new in the session and fit to be shown. Ids of other threads, and those before a
+ * COMPACTION, are not known here: then the use gets an id of ours. */
 static void settle_ids(struct worker *w, struct answer *answer)
 {
     for (size_t i = 0; i < answer->count; i++) {

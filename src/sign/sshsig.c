@@ -84,7 +84,7 @@ static struct str device_message(struct arena *arena, struct str application, st
     return arena_str(arena, buf_str(&buf));
 }
 
-/* The bytes that ssh-keygen hands to the device. */
+/* The message that ssh-keygen signs for a text (PROTOCOL.sshsig); with a security key, the bytes that the key gets. */
 static struct str ssh_message(struct arena *arena, struct str text)
 {
     struct digest digest = digest_of(text);

@@ -26,7 +26,7 @@ struct fact_head {
     bool known;             /* filled in */
     bool stored;            /* the store had a row for it before this group */
     bool dirty;             /* this group has changed it */
-    bool changed;           /* it is new, or more of it than its end has changed */
+    bool changed;           /* the head is new, or more of it than the end of its chain has changed */
     struct fact_head *next;
 };
 

@@ -299,7 +299,7 @@ static void follow_session(struct memory *memory, const struct event *event, uin
     struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, sizeof *head)
                                                   : map_get(&memory->heads, event->session);
     if (!head || event->seq <= head->last_seq)
-        return; /* not in here, or a group of our own has brought it */
+        return; /* the session is not remembered, or our own group has brought this event already */
     if (head->life && event->no != head->no + 1) {
         free(map_take(&memory->heads, event->session));
         return;

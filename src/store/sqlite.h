@@ -26,7 +26,7 @@ struct sqlite_handle {
     struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
-    uint64_t indexing_seq;  /* as the open transaction has it */
+    uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
     struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     int64_t data_version;
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */

@@ -1,5 +1,5 @@
 /* opencode. Its hooks are functions of a plugin: ours asks `nod hook opencode` and throws what it is told, so that the
- * model reads the words. Whatever goes wrong there throws too: nothing runs unasked while the plugin is loaded.
+ * model reads the words. Every failure there throws, too: nothing runs unasked while the plugin is loaded.
  */
 #include "agents/agent.h"
 

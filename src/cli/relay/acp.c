@@ -4,8 +4,8 @@
  * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone), and a session that begins in a mode in
  * which the agent asks less; from the editor: switches to such a mode. Rewritten are initialize (forms of the agent are
  * questions at the gate where the editor shows none), session/new and its like (nod mcp proxy goes in front of MCP
- * servers, and some agents are so told to ask), and the prompt that follows a denial: its words come first. What is no
- * message is dropped, named and counted.
+ * servers, and some agents are so told to ask), and the prompt that follows a denial: its words come first. A line
+ * that is no message is dropped, named and counted.
  */
 #include "cli/relay/acp.h"
 

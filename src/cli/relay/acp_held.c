@@ -2,8 +2,8 @@
  *
  * 1. An agent's ask is answered by an option of the right kind, and never by one that it would remember.
  * 2. A file that is written, a command that is started and a switch of the mode are passed on when they are allowed,
- *    and answered with an error when not; a session that begins in a mode that is denied ends with its agent. What
- *    carries out an act that was allowed a moment ago is not asked about again.
+ *    and answered with an error when not; a session that begins in a mode that is denied ends with its agent. A
+ *    message that carries out an act which was allowed a moment ago is not asked about again.
  * 3. A form is a question to a person, whose answers become the editor's.
  * 4. Each is answered once: by the gate, or as cancelled when whoever asked takes it back.
  */
@@ -39,7 +39,7 @@ struct acp_held {
 static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
 static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
 
-/* True for whoever may answer it. */
+/* True for the first caller: it alone may answer. */
 static bool claim(struct acp_held *held)
 {
     lock(held->acp);

@@ -112,7 +112,7 @@ static int wait_for_end(struct acp_terminal *terminal)
     while (waitpid(terminal->supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
     if (got != sizeof report)
-        return SIGKILL; /* as wait(2) says it */
+        return SIGKILL; /* in the form of a status of wait(2) */
     if (report.word == SUPERVISOR_ENDED)
         return report.value;
     lock(terminal->acp);

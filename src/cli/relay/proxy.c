@@ -2,8 +2,8 @@
  *
  * Messages pass as their bytes, but for these:
  * 1. tools/call waits until the gate allows it, and is written anew only when a person has edited its arguments.
- *    Whatever is not allowed is answered by us, as a result that the model reads. A message of the client that cannot
- *    be read is refused, since the server might read it.
+ *    A call that is not allowed is answered by us, as a result that the model reads. A message of the client that
+ *    cannot be read is refused, since the server might read it.
  * 2. A tool may be called only while its definition is the one that is pinned; another is asked about first.
  * 3. sampling/createMessage, with which a server uses the client's model, waits in the same way.
  * 4. elicitation/create, a form of the server, is a question to a person if the client shows no forms.

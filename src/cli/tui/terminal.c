@@ -1,4 +1,4 @@
-/* The terminal, by ncurses; nobody else knows it. What is shown is safe text already (tui.h). */
+/* The terminal, by ncurses; no other file knows ncurses. The lines it gets are safe text already (tui.h). */
 #include "cli/tui/tui.h"
 
 #include "base/err.h"

@@ -119,8 +119,8 @@ struct tui_screen {
     unsigned cursor_row;
 };
 
-/* Takes a new list: `arena` and what lives in it belong to the state from now on. What was on screen stays
- * there when it still waits as it was; else the half second begins again. */
+/* Takes a new list: `arena` and what lives in it belong to the state from now on. The call on screen stays there if
+ * it still waits unchanged; else the half second in which no key answers begins again. */
 void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count);
 const struct tui_call *tui_open(const struct tui *tui); /* NULL: nothing waits */
 /* The call on screen was read whole; it lives in the state's arena. */

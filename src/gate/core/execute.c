@@ -9,8 +9,8 @@
  *     the fence holds; the effect begins only after it is durable.
  *  2. A call that was started and has no result is never started again: after a crash it gets a result that says
  *     so.
- *  3. What was shown is what runs: the files are compared with what the person saw before it starts, and by the
- *     tool itself once more.
+ *  3. The call runs as it was shown: the files are compared with those that the person saw before it starts, and by
+ *     the tool itself once more.
  */
 #include "gate/core/core.h"
 

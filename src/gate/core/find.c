@@ -3,7 +3,8 @@
  *   BEGIN --look at the named session--> NAMED --> found
  *     `-----read the call in all sessions--> READ --look at each session--> SEEN --> found, when it is just one
  *
- * A call's id is unique only within its session. What was read stays in op->found, so that the call is not read again.
+ * A call's id is unique only within its session. The answer of the read stays in op->found, so that the call is not
+ * read again.
  */
 #include "gate/core/core.h"
 

@@ -39,7 +39,7 @@ struct turn_use {
 struct turn_view {
     bool cancelled;
     bool answered;  /* the last message is the model's */
-    bool paused;    /* it asked to go on by itself */
+    bool paused;    /* the model asked to go on without an answer (pause_turn) */
     bool collected; /* sub-agents were looked at since anything was done */
     int64_t iterations, iterations_max;
     size_t count;
