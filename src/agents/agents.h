@@ -4,7 +4,7 @@
  * protocol again. Nothing here waits, opens or remembers. The processes that carry the bytes are in cli/ (a
  * hook, a wrapper, an MCP server on standard input) and api/ (the same over HTTP).
  *
- * Whatever cannot be understood is refused in the agent's own words; no function here can make an allow of
+ * A message that cannot be understood is refused in the agent's own words; no function here can make an allow of
  * anything but a call that the gate says is allowed.
  */
 #ifndef AGENTS_AGENTS_H

@@ -147,7 +147,7 @@ static struct rc agreed(struct cli *cli, bool *ret_agreed, struct err *err)
 
 /* ---- doing ---- */
 
-/* What a file was before is noted before the hook is written, and the record is saved after it. */
+/* The old bytes of the files are noted before the hook is written, and the record is saved after it. */
 static struct rc install(struct setup *setup, const struct agent *agent, struct err *err)
 {
     struct cli *cli = setup->cli;

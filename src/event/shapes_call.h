@@ -64,7 +64,7 @@
     F(number, have, "have", ALWAYS, "how many persons have allowed it now")           \
     F(number, need, "need", ALWAYS, "how many must")                                  \
     F(text, feedback, "feedback", SET, "words for the agent")                         \
-    F(raw, updated_input, "updatedInput", SET, "the input as the person has changed it; answers to another are void") \
+    F(raw, updated_input, "updatedInput", SET, "the input as a person changed it; answers to another do not count") \
     F(text, by, "by", SET, "id of the token that answered")                           \
     F(raw, signature, "signature", SET, "by a key of whoever answered")
 
@@ -116,7 +116,7 @@
     F(text, person, "person", ALWAYS, "who is told of it later than planned")
 
 #define EGRESS_FIELDS(F)                                                              \
-    F(text, call, "toolCallId", ALWAYS, "the command whose box it was")                \
+    F(text, call, "toolCallId", ALWAYS, "the call of the command in whose box the connection was made")                \
     F(text, host, "host", ALWAYS, "the name or address that it asked for")            \
     F(number, port, "port", ALWAYS, "its port")                                       \
     F(text, state, "state", ALWAYS, "opened: before the first connection; refused; closed: with the box") \

@@ -104,7 +104,7 @@ static void leave_phase(struct http_connection *connection)
     }
 }
 
-/* At once, in any phase. Whoever owns the request or stream is told through leave_phase. */
+/* At once, in any phase. The owner of the request or stream is told by leave_phase. */
 void http_connection_close(struct http_connection *connection)
 {
     if (connection->phase == PHASE_CLOSED)

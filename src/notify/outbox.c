@@ -8,8 +8,8 @@
  *  3. Of two claims the first in the log's order wins. A claim holds for a lease, measured by each process from when
  *     it was told; clocks of different machines are not compared. A store that only this process uses has no leases:
  *     whoever claimed before is gone.
- *  4. What was claimed may have been sent. If its call was answered meanwhile it is withdrawn: when its end is known,
- *     or when its lease is over.
+ *  4. A delivery that was claimed may have been sent. If its call was answered meanwhile it is withdrawn: when its
+ *     end is known, or when its lease is over.
  *  5. If DELIVERY_ENDED cannot be kept the message may be sent again: at least once, never lost.
  */
 #include "notify/outbox.h"

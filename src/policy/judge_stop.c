@@ -690,8 +690,8 @@ static bool only_lists(const struct study *study)
     return study->table && (study->table->styles & STYLE_LISTS);
 }
 
-/* The acts of one command, and of the commands it runs (up to STUDY_DEPTH_MAX deep). What can be read is
- * compared exactly; code and unknown text are searched for names that rules mention. */
+/* The acts of one command, and of the commands it runs (up to STUDY_DEPTH_MAX deep). Parsed commands are compared
+ * exactly; code and unknown text are searched for names that rules mention. */
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {

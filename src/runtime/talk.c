@@ -161,7 +161,8 @@ static void take_basis(struct talk *talk, struct str id, const struct data_basis
     (void)add_usage(talk, basis->usage);
 }
 
-/* What a COMPACTION keeps of the run, besides the summary, so that events before it need not be read again. */
+/* The state of the run that a COMPACTION keeps besides the summary, so that events before it need not be read
+ * again. */
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk)
 {
     const struct run_state *run = &talk->run;

@@ -80,7 +80,7 @@ static inline const struct postgres_handle *postgres_of_const(const struct backe
 }
 
 /* ---- postgres.c: connections, and talking over them ---- */
-/* Parameters of one statement, in binary. What they refer to must stay until it is sent. */
+/* Parameters of one statement, in binary. The values they refer to must stay until it is sent. */
 struct params {
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX];

@@ -10,10 +10,10 @@
  * has to be found and no size be kept. So whenever the log grows, some zeros are written behind it: to
  * SQLite they are as good as nothing, as what is left of an older log would be.
  *
- * A write that fails when it is at last done fails the sync, and with it the commit. What was gathered is
- * dropped then: SQLite writes those pages again, or never. When the sync itself fails, the commit stands in
- * the file as if it were good, and a crash now would bring to life what we are about to call failed; so it
- * is made invalid by overwriting where it begins.
+ * A write that fails when it is at last done fails the sync, and with it the commit. The gathered bytes are dropped
+ * then: SQLite writes those pages again, or never. When the sync itself fails, the commit stands in the file as if
+ * it were good, and a crash now would bring to life what we are about to call failed; so it is made invalid by
+ * overwriting where it begins.
  */
 #include "store/sqlite.h"
 

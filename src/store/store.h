@@ -9,7 +9,7 @@
  *  3. `done` of an append that was kept is called after it is durable (power loss included), never before.
  *  4. Committed events reach the follower in the order of `seq`, each exactly once, before `done` of the
  *     appends that brought them. Events of other processes on the same store come the same way.
- *  5. What has arrived while a commit was under way is committed as one group (one sync for all).
+ *  5. Appends that arrive while a commit is under way are committed as one group (one sync for all).
  *  6. Reads see every event the follower has been given; and whatever other processes have kept that a read has
  *     seen, the follower is given before its answer.
  *  7. No callback runs inside a call of store_append or store_read.

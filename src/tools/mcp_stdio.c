@@ -3,8 +3,8 @@
  * It runs in a process group of its own with a small, clean environment and what the file gives it, in a box where
  * commands run in one (mcp_box.c). One thread per
  * program reads what it writes, hands each answer to whoever waits for it, and keeps the end of what it says on
- * standard error for the words of an error. Whoever asks writes by itself. When the program ends, everyone who waits
- * is told at once.
+ * standard error for the words of an error. Each caller writes its question itself. When the program ends, everyone
+ * who waits is told at once.
  */
 #include "tools/mcp.h"
 

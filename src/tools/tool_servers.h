@@ -8,7 +8,7 @@
  * (servers_pin, servers_trust) and never decided here. A program runs in a box of its own where commands run in
  * one.
  *
- * Any thread may call these, at the same time. What may block is for worker threads.
+ * Any thread may call these, at the same time. Those that may block are for worker threads.
  */
 #ifndef TOOLS_TOOL_SERVERS_H
 #define TOOLS_TOOL_SERVERS_H

@@ -68,8 +68,8 @@ function body(item: Item, decision: string, extra: Extra): string {
   return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;
 }
 
-/* An allow is held back for a moment, if that is switched on: nothing was sent, so nothing is taken back. Whoever leaves
- * the page meanwhile has not answered. */
+/* An allow is held back for a moment, if that is switched on: nothing was sent, so nothing is taken back. A person
+ * who leaves the page meanwhile has not answered. */
 export const HOLD_MS = 3000;
 let held: (() => void) | null = null;
 export function undo(): boolean {
@@ -131,7 +131,7 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
   const open = state.open === item.key;
   answered(item.key, closed);
   state.items.delete(item.key);
-  // Whoever went elsewhere meanwhile is not called back.
+  // A person who went to another screen meanwhile is not called back.
   if (open && /^(#\/?|#\/request\/.*)?$/.test(location.hash)) show(next);
   else if (open) state.open = null;
   toast(`${item.p.toolCall.name} ${DECISIONS[closed.decision] ?? closed.decision}`, isAllow(closed.decision) ? "good" : "bad");

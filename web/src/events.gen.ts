@@ -80,7 +80,7 @@ export interface ToolApprovalPartialData {
   have: number; // how many persons have allowed it now
   need: number; // how many must
   feedback?: string; // words for the agent
-  updatedInput?: Json; // the input as the person has changed it; answers to another are void
+  updatedInput?: Json; // the input as a person changed it; answers to another do not count
   by?: string; // id of the token that answered
   signature?: Json; // by a key of whoever answered
 }
@@ -137,7 +137,7 @@ export interface DeliveryHeldData {
 
 /** A command in a box reached out for a host, once per host and port. */
 export interface EgressData {
-  toolCallId: string; // the command whose box it was
+  toolCallId: string; // the call of the command in whose box the connection was made
   host: string; // the name or address that it asked for
   port: number; // its port
   state: string; // opened: before the first connection; refused; closed: with the box

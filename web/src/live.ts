@@ -148,7 +148,7 @@ function replace(list: Pending[]): void {
     if (!before.has(item.key) && state.loaded) came.push(item);
     next.set(item.key, item);
   }
-  // What was open and is answered meanwhile stays on screen and says so.
+  // A request that was open and is answered meanwhile stays on screen and says so.
   const open = state.open !== null ? before.get(state.open) : undefined;
   if (open && !next.has(open.key)) {
     next.set(open.key, open);

@@ -83,7 +83,7 @@ export function useStore(): typeof state {
   useEffect(() => {
     const listener = () => again(0);
     listeners.add(listener);
-    // What changed between the drawing and this moment was told to nobody here.
+    // This component was not told of changes between the drawing and this moment.
     if (state.version !== drawn) again(0);
     return () => void listeners.delete(listener);
   }, []);

@@ -1,10 +1,10 @@
 /* Codex. Claude Code's names, but PreToolUse knows only deny, or allow together with another input, and any member that
  * it does not expect voids the answer; an empty one is an allow: it goes on, or asks at its own prompt.
  *
- * It runs only hooks that it was told to trust, and skips others silently. What a person does with /hooks in its
- * terminal is a line in config.toml: a digest of the hook, under a key of file, event and position. The digest is
- * SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the hook is not
- * trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
+ * It runs only hooks that it was told to trust, and skips others silently. The choice that a person makes with
+ * /hooks in its terminal is a line in config.toml: a digest of the hook, under a key of file, event and position.
+ * The digest is SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the
+ * hook is not trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
  */
 #include "agents/agent.h"
 

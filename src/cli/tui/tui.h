@@ -7,7 +7,7 @@
  * Promises
  *  1. No allow is asked for unless the call has been on screen, unchanged, for TUI_ARM_US, and the server is
  *     there; deny and abort are always live.
- *  2. Whatever an agent wrote passes through cli/text.h: no control character reaches a line of the screen.
+ *  2. Text of agents passes through cli/text.h: no control character reaches a line of the screen.
  *  3. A line is never wider than the terminal.
  */
 #ifndef CLI_TUI_TUI_H

@@ -6,9 +6,10 @@
  *  1. A run that waits costs an entry in a map. It is woken by following: a response to one of its calls, whoever gave
  *     it and wherever. A wake while a job is at work on it makes it look once more when that is done, so that nothing
  *     that is kept between its last look and its end is missed.
- *  2. A process that works on runs says so with RUN_LEASE, several times within a lease; a claim says so, too. Whoever
- *     has not been heard of for a lease is taken for dead. The time is measured here, from when the event came: clocks
- *     of different machines are not compared, and who has just started waits for a whole lease.
+ *  2. A process that works on runs says so with RUN_LEASE, several times within a lease; a claim says so, too. A
+ *     process that has not been heard of for a lease is taken for dead. The time is measured here, from when the
+ *     event came: clocks of different machines are not compared, and a process that has just started waits for a
+ *     whole lease.
  *  3. Being wrong costs work and does no harm: the claim moves the fence, so that the old owner's next act is refused,
  *     and it puts the run down when it is told.
  * A store that only this process uses needs no leases: whoever owned a run before is gone.
