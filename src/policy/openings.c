@@ -8,7 +8,7 @@
 
 static bool is_wild(struct str s) { return str_find(s, '*') < s.n || str_find(s, '?') < s.n; }
 
-/* Only paths without wildcards can be mounted; `/**` behind a folder means the folder. */
+/* Only paths without wildcards can be mounted; two stars behind a folder mean the folder. */
 static bool path_of(struct arena *arena, const struct question *question, const struct rule *rule,
                     struct opening *opening)
 {
