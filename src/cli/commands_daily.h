@@ -138,6 +138,7 @@
       "server on the web --url URL takes the place of the program.",                                         \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; nod mcp install makes it") \
       OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's")          \
+      OPTION(0, "listen", "127.0.0.1:PORT", "speak HTTP there, with clients that send the identity's token")  \
       OPTION(0, "header-env", "NAME=VARIABLE", "with --url: a header with the variable's value; may be repeated")) \
     X(acp, "acp", TALKS | SITS | WRAPS, "AGENT...", "stand between an editor and an ACP agent; it asks here",         \
       "Name it in the editor's settings in the agent's place: nod acp -- gemini --acp. Everything passes as it " \

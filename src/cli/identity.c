@@ -85,6 +85,7 @@ struct rc identity_read(struct cli *cli, const char *path, struct identity **ret
         (!local && !str_starts(address, STR("http://"))) || (local && !identity->http.has_uid) ||
         !hex_read(str_sub(key, mark.n, key.n), identity->http.server.bytes, SIGN_PUBLIC_BYTES))
         return err_set(err, ERR_INVALID, "%s lacks address, serverKey, serverUid, token or tokenId", path);
+    identity->token = token;
     identity->http.verifier = proof_verifier(token);
     *ret_identity = identity;
     return RC_OK;

@@ -13,7 +13,7 @@
 
 struct identity {
     const char *path, *address;
-    struct str name;
+    struct str name, token;
     struct http_identity http;
 };
 

@@ -63,6 +63,9 @@ struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
 /* Sets the protocol revision that client and server agreed on. */
 void proxy_web_version(struct proxy *proxy, struct str version);
 
+/* proxy_listen.c: serves clients over HTTP, each session by a child process. Without `url` the server is a program. */
+struct rc proxy_listen(struct cli *cli, const char *address, const char *url, struct err *err);
+
 /* proxy.c: every message comes through one of these. */
 void proxy_from_client(void *proxy, struct str message);
 void proxy_from_server(void *proxy, struct str message);

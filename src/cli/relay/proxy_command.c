@@ -77,6 +77,8 @@ struct rc proxy_command(struct cli *cli, struct err *err)
     TRY(identity_load(cli, err));
     TRY(describe(&proxy, url, err));
     (void)signal(SIGPIPE, SIG_IGN);
+    if (option_text(cli, "listen"))
+        return proxy_listen(cli, option_text(cli, "listen"), url, err);
     relay_pipe_init(&proxy.client, STDOUT_FILENO);
     TRY(relay_record_start(&proxy.record, cli, err));
     TRY(url ? proxy_web_start(&proxy, url, err) : proxy_stdio_start(&proxy, cli->argv, err));

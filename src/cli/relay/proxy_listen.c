@@ -1,0 +1,390 @@
+/* nod mcp proxy --listen: Streamable HTTP for MCP clients that speak it, on the loopback device.
+ *
+ * The client shows the token of the proxy's own identity; nobody else is answered. Each session (Mcp-Session-Id) is
+ * this command once more, as a child without --listen, so that everything that waits, is asked and is refused is
+ * decided in one place. Here messages change their transport: a request is answered in a stream of its own, what the
+ * server says by itself goes to the stream that a GET has opened. A client that leaves takes its request back.
+ */
+#include "cli/relay/listen.h"
+
+#include "agents/rpc.h"
+#include "base/limits.h"
+#include "cli/identity.h"
+#include "cli/local.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 64 };
+
+/* ---- from a child to its client ---- */
+
+static struct shared *event_of(struct str message)
+{
+    BUF_SCOPE(buf, PROXY_LINE_BYTES + LIMIT_BODY_BYTES);
+    buf_puts(&buf, "event: message\ndata: ");
+    buf_put(&buf, message);
+    buf_puts(&buf, "\n\n");
+    return buf.over ? NULL : shared_new(buf_str(&buf));
+}
+
+static void close_open(struct listen_open *open)
+{
+    free(open->text);
+    *open = (struct listen_open){.session = open->session}; /* for its stream, which goes later */
+}
+
+static void answer_whole(struct listen_open *open, struct str message)
+{
+    struct http_request *request = open->request;
+    struct str header = arena_printf(&request->arena, "Mcp-Session-Id: %s\r\n", open->session->id.text);
+    if (request->connection)
+        http_answer(request, 200, STR("application/json"), header, message);
+    else
+        http_drop(request);
+}
+
+static struct listen_open *find_open(struct listen_session *session, struct str id, bool by_progress)
+{
+    for (size_t i = 0; i < LISTEN_OPEN_MAX; i++) {
+        struct listen_open *open = &session->open[i];
+        if (open->text && !str_empty(id) && str_eq(by_progress ? open->progress : open->id, id))
+            return open;
+    }
+    return NULL;
+}
+
+static void send_event(struct http_stream *stream, struct shared *event)
+{
+    if (event)
+        (void)http_stream_send(stream, event);
+}
+
+/* What belongs to no request waits for a stream. Beyond a few messages the oldest are lost, as with any client that
+ * does not listen. */
+static void pass_by_itself(struct listen_session *session, struct shared *event)
+{
+    struct http_stream *to = session->events;
+    for (size_t i = 0; i < LISTEN_OPEN_MAX && !to; i++)
+        to = session->open[i].text ? session->open[i].stream : NULL;
+    if (to || !event) {
+        if (to)
+            send_event(to, event);
+        return;
+    }
+    if (session->early_count == LISTEN_EARLY_MAX) {
+        shared_unref(session->early[0]);
+        memmove(session->early, session->early + 1, (LISTEN_EARLY_MAX - 1) * sizeof *session->early);
+        session->early_count--;
+    }
+    session->early[session->early_count++] = shared_ref(event);
+}
+
+void proxy_listen_pass(struct listen_session *session, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct mcp_message m;
+    if (session->ended || rc_bad(mcp_read(&arena, line, &m, NULL)))
+        return;
+    struct shared *event = event_of(line);
+    struct listen_open *open = str_empty(m.method) ? find_open(session, m.id, false) : NULL;
+    const struct json *token = str_is(m.method, "notifications/progress") ? json_get(m.params, "progressToken") : NULL;
+    struct listen_open *progress = token ? find_open(session, token->raw, true) : NULL;
+    if (open && open->request) {
+        answer_whole(open, line);
+        close_open(open);
+    } else if (open) {
+        struct http_stream *stream = open->stream;
+        close_open(open);
+        send_event(stream, event);
+        http_stream_end(stream);
+    } else if (progress && progress->stream) {
+        send_event(progress->stream, event);
+    } else if (!str_empty(m.method)) {
+        pass_by_itself(session, event);
+    }
+    if (event)
+        shared_unref(event);
+}
+
+void proxy_listen_ended(struct listen_session *session)
+{
+    struct err err = {.code = ERR_OK};
+    (void)err_set(&err, ERR_UNAVAILABLE, "the MCP server has ended; begin a new session");
+    session->ended = session->over = true;
+    for (size_t i = 0; i < LISTEN_OPEN_MAX; i++) {
+        struct listen_open *open = &session->open[i];
+        if (open->text && open->request)
+            http_answer_error(open->request, &err);
+        else if (open->text)
+            http_stream_end(open->stream);
+        if (open->text)
+            close_open(open);
+    }
+    if (session->events)
+        http_stream_end(session->events);
+    session->events = NULL;
+    listen_session_free(session);
+}
+
+/* ---- from the client ---- */
+
+static void refuse(struct http_request *request, int status, enum err_code code, const char *words)
+{
+    struct err err = {.code = ERR_OK};
+    (void)err_set(&err, code, "%s", words);
+    http_answer_error_as(request, status, status == 401 ? STR("WWW-Authenticate: Bearer\r\n") : STR_NONE, &err);
+}
+
+/* The client of a request has left: nobody can read its answer, so it is taken back. */
+static void request_gone(struct http_stream *stream, void *arg)
+{
+    struct listen_open *open = arg;
+    struct listen_session *session = open->session;
+    if (open->text && open->stream == stream) {
+        BUF_SCOPE(line, LIMIT_BODY_BYTES);
+        struct json_out out = rpc_open_message(&line, NULL, "notifications/cancelled");
+        json_member_raw(&out, "requestId", open->id);
+        json_member(&out, "reason", STR("the client has left"));
+        rpc_close(&out);
+        if (!line.over && !session->ended)
+            listen_session_tell(session, str_sub(buf_str(&line), 0, line.n - 1));
+        close_open(open);
+    }
+    session->stream_count--;
+    listen_session_free(session);
+}
+
+static void events_gone(struct http_stream *stream, void *arg)
+{
+    struct listen_session *session = arg;
+    if (session->events == stream)
+        session->events = NULL;
+    session->stream_count--;
+    listen_session_free(session);
+}
+
+static void left(struct http_request *request) { (void)request; } /* it is dropped when its answer comes */
+
+static struct listen_open *new_open(struct listen_session *session, const struct mcp_message *m)
+{
+    struct listen_open *open = session->open;
+    while (open < session->open + LISTEN_OPEN_MAX && open->text)
+        open++;
+    if (open == session->open + LISTEN_OPEN_MAX)
+        return NULL;
+    char *text = heap_new(m->id.n + m->progress.n + 1);
+    memcpy(text, m->id.p, m->id.n);
+    if (m->progress.n)
+        memcpy(text + m->id.n, m->progress.p, m->progress.n);
+    *open = (struct listen_open){.session = session, .text = text, .id = {text, m->id.n},
+                                 .progress = {text + m->id.n, m->progress.n}};
+    return open;
+}
+
+/* The message as one line. */
+static struct str one_line(struct http_request *request)
+{
+    char *copy = arena_bytes(&request->arena, request->body.n + 1);
+    for (size_t i = 0; i < request->body.n; i++)
+        copy[i] = request->body.p[i] == '\n' || request->body.p[i] == '\r' ? ' ' : request->body.p[i];
+    return (struct str){copy, request->body.n};
+}
+
+static void take_request(struct listen_session *session, struct http_request *request, const struct mcp_message *m,
+                         bool whole)
+{
+    struct str line = one_line(request);
+    struct listen_open *open = find_open(session, m->id, false) ? NULL : new_open(session, m);
+    if (!open) {
+        refuse(request, 400, ERR_INVALID, "a request of this id is open already, or too many are");
+        return;
+    }
+    listen_session_tell(session, line);
+    if (whole) {
+        open->request = request;
+        request->gone = left;
+        return;
+    }
+    session->stream_count++;
+    open->stream = http_stream_start(request, &(struct http_stream_options){.gone = request_gone, .arg = open});
+    if (open->stream)
+        return;
+    session->stream_count--;
+    close_open(open);
+}
+
+static void take_post(struct listen_server *listener, struct http_request *request, struct listen_session *session)
+{
+    struct mcp_message m;
+    struct err err = {.code = ERR_OK};
+    if (!str_starts(str_trim(request->body), STR("{")) || rc_bad(mcp_read(&request->arena, request->body, &m, &err))) {
+        refuse(request, 400, ERR_INVALID, err.code == ERR_OK ? "the message is no object" : err.text);
+        return;
+    }
+    bool begins = str_is(m.method, "initialize");
+    if (begins == (session != NULL)) {
+        refuse(request, 400, ERR_INVALID, "a session begins with initialize; what follows names it: Mcp-Session-Id");
+        return;
+    }
+    if (begins && !(session = listen_session_new(listener, &err))) {
+        http_answer_error(request, &err);
+        return;
+    }
+    if (!str_empty(m.id) && !str_empty(m.method)) {
+        take_request(session, request, &m, begins);
+        return;
+    }
+    listen_session_tell(session, one_line(request));
+    http_answer(request, 202, STR("application/json"), STR_NONE, STR_NONE);
+}
+
+static void take_get(struct listen_session *session, struct http_request *request)
+{
+    struct http_stream *old = session->events;
+    session->stream_count++;
+    session->events = http_stream_start(request, &(struct http_stream_options){.gone = events_gone, .arg = session});
+    if (!session->events)
+        session->stream_count--;
+    if (old)
+        http_stream_end(old);
+    for (unsigned i = 0; session->events && i < session->early_count; i++) {
+        send_event(session->events, session->early[i]);
+        shared_unref(session->early[i]);
+    }
+    session->early_count = session->events ? 0 : session->early_count;
+}
+
+/* ---- who may ---- */
+
+/* A page of another site, or one whose name leads here, has its own name in Origin or Host. */
+static bool is_here(const struct listen_server *listener, struct str place)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    char port[16];
+    (void)snprintf(port, sizeof port, ":%d", listener->port);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_starts(place, str_of(names[i])) &&
+            str_is(str_sub(place, strlen(names[i]), place.n), port))
+            return true;
+    return false;
+}
+
+static bool has_token(const struct listen_server *listener, const struct http_request *request)
+{
+    struct str given = http_header(request, "Authorization");
+    if (!str_starts(given, STR("Bearer ")))
+        return false;
+    struct digest digest = digest_of(str_sub(given, strlen("Bearer "), given.n));
+    return digest_eq(&digest, &listener->token); /* the time this takes says nothing of the token */
+}
+
+/* Before the body is read. */
+static struct rc admit(void *arg, struct http_request *request, struct err *err)
+{
+    const struct listen_server *listener = arg;
+    struct str origin = http_header(request, "Origin");
+    struct str place = str_starts(origin, STR("http://")) ? str_sub(origin, strlen("http://"), origin.n) : STR_NONE;
+    if (!is_here(listener, http_header(request, "Host")) || (!str_empty(origin) && !is_here(listener, place)))
+        return err_set(err, ERR_FORBIDDEN, "this is for programs of this machine, not for pages");
+    if (!has_token(listener, request))
+        return err_set(err, ERR_UNAUTHENTICATED, "the token of the proxy's identity is missing: Authorization: Bearer");
+    http_known(request);
+    return RC_OK;
+}
+
+static void handle(void *arg, struct http_request *request)
+{
+    struct listen_server *listener = arg;
+    struct err err = {.code = ERR_OK};
+    if (rc_bad(admit(listener, request, &err))) { /* again: the server asks only where there is a body to read */
+        http_answer_error(request, &err);
+        return;
+    }
+    struct str id = http_header(request, "Mcp-Session-Id");
+    struct listen_session *session = str_empty(id) ? NULL : listen_session_find(listener, id);
+    bool posts = str_is(request->method, "POST"), gets = str_is(request->method, "GET");
+    if (!str_is(request->path, "/mcp"))
+        refuse(request, 404, ERR_NOT_FOUND, "there is only /mcp here");
+    else if (!str_empty(id) && !session)
+        refuse(request, 404, ERR_NOT_FOUND, "this session has ended; begin a new one");
+    else if (posts)
+        take_post(listener, request, session);
+    else if (!session)
+        refuse(request, 400, ERR_INVALID, "no session is named: Mcp-Session-Id");
+    else if (gets)
+        take_get(session, request);
+    else if (str_is(request->method, "DELETE")) {
+        listen_session_end(session);
+        http_answer(request, 200, STR("application/json"), STR_NONE, STR("{}"));
+    } else
+        http_answer(request, 405, STR("application/json"), STR("Allow: GET, POST, DELETE\r\n"), STR("{}"));
+}
+
+static size_t body_max(struct str target)
+{
+    (void)target;
+    return LISTEN_BODY_BYTES;
+}
+
+/* ---- the command ---- */
+
+/* The words of a session's own process: ours, without --listen. */
+static struct rc compose(struct listen_server *listener, const char *url, struct err *err)
+{
+    struct cli *cli = listener->cli;
+    const char *self, *name = option_text(cli, "name"), *header;
+    char **argv = arena_array(&cli->arena, char *, (size_t)cli->argc + OUR_WORDS_MAX);
+    size_t n = 0, at = 0;
+    TRY(local_self(cli, &self, err));
+    const char *const words[] = {self, "mcp", "proxy", "--identity", cli->identity->path, name ? "--name" : NULL,
+                                 name};
+    for (size_t i = 0; i < sizeof words / sizeof *words && words[i]; i++)
+        argv[n++] = (char *)words[i];
+    while ((header = option_each(cli, "header-env", &at)) && n + 4 < OUR_WORDS_MAX) {
+        argv[n++] = "--header-env";
+        argv[n++] = (char *)header;
+    }
+    argv[n++] = url ? "--url" : "--";
+    if (url)
+        argv[n++] = (char *)url;
+    for (int i = 0; i < cli->argc; i++)
+        argv[n++] = cli->argv[i];
+    listener->argv = argv;
+    return RC_OK;
+}
+
+static void stop(void *arg)
+{
+    (void)arg;
+    _exit(0); /* the children see the end of their input */
+}
+
+static struct rc serve(struct listen_server *listener, const char *address, struct err *err)
+{
+    struct http_options options = {.handle = handle, .admit = admit, .arg = listener, .body_max = body_max};
+    struct str host = str_of(address);
+    if (!str_starts(host, STR("127.0.0.1:")) && !str_starts(host, STR("[::1]:")))
+        return err_set(err, ERR_INVALID, "--listen takes 127.0.0.1:PORT or [::1]:PORT, not '%s'", address);
+    TRY(loop_new(&listener->loop, err));
+    listener->waker = waker_new(listener->loop, listen_take, listener);
+    TRY(http_server_new(listener->loop, &options, &listener->server, err));
+    TRY(http_listen_tcp(listener->server, address, &listener->port, err));
+    TRY(loop_on_signal(listener->loop, SIGTERM, stop, NULL, err));
+    TRY(loop_on_signal(listener->loop, SIGINT, stop, NULL, err));
+    cli_note("nod mcp proxy: http://%.*s:%d/mcp, for clients that send the token in %s (Authorization: Bearer)",
+             (int)(strrchr(address, ':') - address), address, listener->port, listener->cli->identity->path);
+    loop_run(listener->loop);
+    return RC_OK;
+}
+
+struct rc proxy_listen(struct cli *cli, const char *address, const char *url, struct err *err)
+{
+    static struct listen_server listener = {.lock = PTHREAD_MUTEX_INITIALIZER, .room = PTHREAD_COND_INITIALIZER};
+    listener.cli = cli; /* threads use it until the process ends */
+    listener.token = digest_of(cli->identity->token);
+    TRY(compose(&listener, url, err));
+    return serve(&listener, address, err);
+}
