@@ -1,5 +1,6 @@
 """The official Python SDK as a client of whatever program it is told to start; as mcp_client.mjs."""
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -20,9 +21,21 @@ async def answer(session, given):
     print(json.dumps(said), flush=True)
 
 
+@contextlib.asynccontextmanager
+async def transport(command, arguments):
+    if not command.startswith("http"):
+        async with stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ))) as ends:
+            yield ends
+        return
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+    async with create_mcp_http_client(headers={"Authorization": f"Bearer {os.environ['MCP_TOKEN']}"}) as web:
+        async with streamable_http_client(command, http_client=web) as ends:
+            yield ends
+
+
 async def main():
     command, *arguments = sys.argv[1:]
-    async with stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ))) as (reader, writer):
+    async with transport(command, arguments) as (reader, writer, *_):
         async with ClientSession(reader, writer) as session:
             await session.initialize()
             loop, tasks = asyncio.get_running_loop(), []

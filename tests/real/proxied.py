@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -132,6 +133,36 @@ def test_a_write_is_asked_and_a_read_passes_by_a_rule(place, kind):
         client.said(wanted)
         must(d.read("made.txt") == "better", "it did not run as edited")
         client.close()
+
+
+@each
+def test_the_reference_server_over_http(place, kind):
+    """nod mcp proxy --listen in front of a program; the server is killed while a call waits."""
+    with table(place) as d:
+        identity = json.loads(d.nod("mcp", "install").ends().out)["args"][2]
+        with open(identity, encoding="utf-8") as file:
+            place.environment["MCP_TOKEN"] = json.load(file)["token"]
+        run = d.nod("mcp", "proxy", "--identity", identity, "--name", "fs", "--listen", "127.0.0.1:0", "--", node(), server("filesystem"), d.project)
+        url = eventually(lambda: re.search(r"http://[0-9.:]+/mcp", run.err), lambda: f"it listens: {run.err}")[0]
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs & readOnly"})
+        client = Client(d, [*CLIENTS[kind](), url])
+        path = os.path.join(d.project, "made.txt")
+        wanted = client.call("write_file", path=path, content="hello")
+        pending = d.waiting()[0]
+        must(pending["toolCall"]["name"] == "mcp__fs__write_file" and not d.has("made.txt"), f"{pending}")
+        d.server.kill()
+        d.server.start()
+        d.decide(pending)
+        client.said(wanted)
+        must(d.read("made.txt") == "hello", "it was not written")
+        must("hello" in json.dumps(client.said(client.call("read_text_file", path=path))), "the rule does not hold")
+        wanted = client.call("write_file", path=path, content="worse")
+        d.decide(d.waiting()[0], "deny", feedback="leave it as it is")
+        answer = client.said(wanted)
+        must(answer["isError"] and answer["content"][0]["text"] == "leave it as it is", f"{answer}")
+        client.close()
+        run.process.terminate()
+        run.ends()
 
 
 def test_a_changed_definition_of_the_reference_server_is_asked_again(place):
