@@ -164,6 +164,16 @@ def test_whoever_comes_back_in_time_is_answered(world):
     must(again.answer.json["status"] == "allowed", f"{again.answer}")
 
 
+def test_whoever_dies_before_its_first_wait_withdraws(world):
+    """Relays and nod call --wait ask without waiting first, to know that the server has the question."""
+    admin = world.server("--withdraw-after", "1s").admin()
+    session = admin.session(cwd="/p")
+    for number, query in enumerate(["wait=0", "wait=0&withdraw=1", "withdraw=1"]):
+        admin.ok("POST", f"/api/threads/{session['threadId']}/tool-calls?{query}", {"id": f"c{number}", "name": "Bash", "input": {"command": "y"}})
+    eventually(lambda: marked(admin) == {"c0": False}, lambda: f"{marked(admin)}")
+    must({(e["data"]["decision"], e["actor"]) for e in admin.events() if e["type"] == "TOOL_APPROVAL_RESPONSE"} == {("cancelled", "nod")}, "they ended otherwise")
+
+
 def test_whoever_waits_for_a_while_may_come_back_later(world):
     """--wait says that its end is the end of the question; --wait=TIME does not."""
     admin = world.server("--withdraw-after", "6s").admin()

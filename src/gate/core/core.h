@@ -77,7 +77,8 @@ void recent_clear(struct recent *recent);
 /* ---- open calls, and who waits for them (waits.c) ---- */
 struct open *core_open(const struct core *core, struct str session, struct str call);
 void waits_add(struct core *core, struct ask *ask, struct now now);
-/* Ends a wait. `hung_up`: the client has left, which the call then shows. */
+/* Ends a wait. `hung_up`: the client has left, which the call then shows. A client that asks to withdraw is away from
+ * here on even if it did not wait: it may die before it comes back to do so. */
 void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now);
 /* A response was delivered: the asks that wait for it become ready to be stepped. */
 void waits_follow(struct core *core, const struct event *event);

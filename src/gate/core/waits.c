@@ -55,13 +55,14 @@ void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now no
 {
     due_take(&core->waits, &ask->wait);
     ask->parked = false;
-    if (!ask->registered)
-        return;
-    take_out(core, ask);
-    struct open *open = core_open(core, ask->session, ask->id);
+    bool waited = ask->registered;
+    if (waited)
+        take_out(core, ask);
+    struct open *open = waited || ask->withdraws ? core_open(core, ask->session, ask->id) : NULL;
     if (!open || waits_awaited(core, ask->session, ask->id))
         return;
-    open->left = hung_up;
+    if (waited)
+        open->left = hung_up;
     core_away(core, open, true, now);
 }
 
