@@ -229,17 +229,12 @@ bool exchange_undecided(struct exchange *x, const struct decide *decide)
     return true;
 }
 
-static void decision_ended(struct op *op)
-{
-    struct exchange *x = op->owner;
-    if (!exchange_undecided(x, (struct decide *)op))
-        x->ended(op);
-}
+static void decision_failed(struct op *op) { (void)exchange_undecided(op->owner, (struct decide *)op); }
 
 struct op exchange_decision(struct exchange *x, void (*done)(struct op *op))
 {
     struct op op = exchange_op(x, done);
-    op.done = decision_ended;
+    op.failed = decision_failed;
     return op;
 }
 

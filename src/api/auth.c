@@ -314,19 +314,12 @@ struct rc exchange_name_session(struct exchange *x, struct str *ret_session, str
     return api_query_text(x, "session", ret_session, err);
 }
 
-static void ended(struct op *op)
-{
-    struct exchange *x = op->owner;
-    if (op->err.code != ERR_OK)
-        exchange_fail(x, &op->err);
-    else
-        x->ended(op);
-}
+static void failed(struct op *op) { exchange_fail(op->owner, &op->err); }
 
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op))
 {
-    struct op op = gate_op(x->arena, ended, x);
-    x->ended = done;
+    struct op op = gate_op(x->arena, done, x);
+    op.failed = failed;
     op.viewer = x->token;
     return op;
 }

@@ -108,7 +108,6 @@ struct exchange {
     const struct json *body;      /* an object, or NULL */
     void (*with_session)(struct exchange *x, const struct session *session);
     struct str session;           /* the session found by exchange_with_session */
-    void (*ended)(struct op *op); /* callback given to exchange_op */
     void *state;                  /* private to the handler */
     struct str signature;         /* the signature over the request */
     bool key_used, waits_for_key; /* the use of the signing key is stored; is being stored */

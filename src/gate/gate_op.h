@@ -29,6 +29,7 @@ struct due_place {
 struct op {
     struct arena *arena;        /* owned by the caller */
     void (*done)(struct op *op);
+    void (*failed)(struct op *op); /* called instead of `done` when there is an error; may be NULL */
     void *owner;                /* for `done` */
     const struct token *viewer; /* sessions it may not see are treated as absent; NULL: Nod itself, sees all */
     struct err err;             /* the answer: code ERR_OK when it went well */
@@ -43,6 +44,9 @@ struct op {
     const struct session *session; /* valid for one step; NULL: there is no such session */
     struct read *read;          /* answered read of the last step */
     struct append *append;
+    struct str *find_session;   /* of an operation about a call that exists: its session, filled in when it is found */
+    struct str find_call;
+    unsigned finding;           /* phase of core_find; FIND_DONE: found, or nothing is to be found */
     struct read *found;         /* the call in all sessions, when none was named; held until it ends (core/find.c) */
     size_t found_at;
     uint64_t counted;           /* bytes counted against the quota while the request is being stored */

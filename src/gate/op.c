@@ -56,14 +56,21 @@ static void park(struct op *op)
         ask->waits(ask);
 }
 
+/* The session is lent to the next step, now or when it has been read. */
+static void look_up(struct op *op, struct str id)
+{
+    const struct session *session = NULL;
+    if (sessions_have(op->gate, id, op, &session))
+        op_give_session(op, session, &(struct err){.code = ERR_OK});
+}
+
 /* One step. The answer that it was given is freed behind it. */
 void op_go(struct op *op)
 {
     struct gate *gate = op->gate;
     struct out out = {0};
-    const struct session *session = NULL;
-    struct err none = {.code = ERR_OK};
-    op->step(&gate->core, op, gate_now(), &out);
+    if (op->finding == FIND_DONE || core_find(op, &out))
+        op->step(&gate->core, op, gate_now(), &out);
     read_free(op->read);
     append_free(op->append);
     op->read = NULL;
@@ -77,8 +84,7 @@ void op_go(struct op *op)
         store_read(gate->store, out.read);
     } else if (!str_empty(out.look) || !str_empty(out.judge)) {
         op->judged = str_empty(out.look);
-        if (sessions_have(gate, op->judged ? out.judge : out.look, op, &session))
-            op_give_session(op, session, &none);
+        look_up(op, op->judged ? out.judge : out.look);
     } else if (out.check) {
         op->check(op);
         op_go(op);
@@ -94,8 +100,10 @@ void op_go(struct op *op)
 void op_give_session(struct op *op, const struct session *session, const struct err *err)
 {
     ARENA_SCOPE(scratch);
-    op->err = *err;
-    op->session = session && core_may_see(op, session) ? session : NULL;
+    if (!core_lend(op, session, err)) {
+        op_end(op);
+        return;
+    }
     if (err->code == ERR_OK && op->judged)
         op->judge(op, &scratch);
     op_go(op);
@@ -114,7 +122,10 @@ static void begin(struct gate *gate, struct op *op, unsigned phase)
     CHECK(op->done);
     op->gate = gate;
     op->phase = phase;
-    op_go(op);
+    if (op->finding == FIND_NAMED)
+        look_up(op, *op->find_session);
+    else
+        op_go(op);
 }
 
 void gate_ask(struct gate *gate, struct ask *ask)
@@ -128,7 +139,8 @@ void gate_ask(struct gate *gate, struct ask *ask)
 void gate_status(struct gate *gate, struct ask *ask)
 {
     ask->op.step = ask_step;
-    begin(gate, &ask->op, FIND_BEGIN);
+    core_finds(&ask->op, &ask->session, ask->id);
+    begin(gate, &ask->op, ASK_STATUS);
 }
 
 void gate_decide(struct gate *gate, struct decide *decide)
@@ -136,13 +148,15 @@ void gate_decide(struct gate *gate, struct decide *decide)
     decide->op.step = decide_step;
     decide->op.check = judge_check_decide;
     decide->op.judge = judge_decide;
-    begin(gate, &decide->op, FIND_BEGIN);
+    core_finds(&decide->op, &decide->session, decide->call_id);
+    begin(gate, &decide->op, 0);
 }
 
 void gate_report(struct gate *gate, struct report *report)
 {
     report->op.step = report_step;
-    begin(gate, &report->op, FIND_BEGIN);
+    core_finds(&report->op, &report->session, report->call);
+    begin(gate, &report->op, 0);
 }
 
 void op_execute(struct gate *gate, struct execute *execute)
@@ -219,8 +233,10 @@ bool ops_serve(struct gate *gate)
         gate->ended_end = &gate->ended;
         for (; op; op = next) {
             next = op->next; /* `done` may free it */
-            if (!op->lends_session || sessions_lend(gate, (struct session_look *)op))
-                op->done(op);
+            if (op->lends_session && !sessions_lend(gate, (struct session_look *)op))
+                continue;
+            bool failed = op->failed && op->err.code != ERR_OK;
+            (failed ? op->failed : op->done)(op);
         }
     }
     return gate->ended != NULL;

@@ -244,7 +244,8 @@ static struct out step(struct op *op)
     struct out out = {0};
     do {
         out = (struct out){0};
-        op->step(&core, op, now, &out);
+        if (op->finding == FIND_DONE || core_find(op, &out))
+            op->step(&core, op, now, &out);
     } while (out.check); /* everyone may */
     op->read = NULL;
     op->append = NULL;
@@ -611,6 +612,13 @@ static void a_change_is_kept_if_its_need_holds(void **state)
 static const struct token agent = {.id = STR("tok_1"), .scopes = SCOPE_SEE};
 static const struct session own = {.id = STR("ses_1"), .owner = STR("tok_1")};
 
+static void view(struct report *r, struct str session)
+{
+    r->op.viewer = &agent;
+    r->session = session;
+    core_finds(&r->op, &r->session, r->call);
+}
+
 /* An operation that names no session reads the call in all; `events` is the answer. */
 static struct out find(struct op *op, struct event *events, size_t count)
 {
@@ -625,8 +633,9 @@ static struct out find(struct op *op, struct event *events, size_t count)
 
 static struct out give_session(struct op *op, const struct session *session)
 {
-    op->session = session && core_may_see(op, session) ? session : NULL;
-    struct out out = step(op);
+    struct out out = {0};
+    if (core_lend(op, session, &(struct err){.code = ERR_OK}))
+        out = step(op);
     op->session = NULL;
     return out;
 }
@@ -637,8 +646,8 @@ static void a_session_that_may_not_be_seen_is_none(void **state)
     struct report r = report(&arena, "1");
     const struct session theirs = {.id = STR("ses_1"), .owner = STR("tok_2")};
     (void)state;
-    r.op.viewer = &agent;
-    assert_true(str_is(step(&r.op).look, "ses_1"));
+    view(&r, STR("ses_1"));
+    assert_int_equal(r.op.finding, FIND_NAMED); /* the driver looks at it before the first step */
     struct out out = give_session(&r.op, &theirs);
     assert_true(!out.append && !out.read && str_empty(out.look));
     assert_int_equal(r.op.err.code, ERR_NOT_FOUND);
@@ -669,8 +678,7 @@ static void a_call_that_was_found_is_not_read_again(void **state)
     struct event events[] = {event(EVENT_TOOL_CALL, 1, asked), event(EVENT_TOOL_CALL, 2, allowed)};
     (void)state;
     events[0].session = STR("ses_2");
-    r.op.viewer = &agent;
-    r.session = STR_NONE;
+    view(&r, STR_NONE);
     assert_true(str_is(find(&r.op, events, 2).look, "ses_2"));
     assert_true(str_is(give_session(&r.op, NULL).look, "ses_1"));
     struct out out = give_session(&r.op, &own);
@@ -689,13 +697,27 @@ static void a_call_in_two_seen_sessions_is_ambiguous(void **state)
     const struct session other = {.id = STR("ses_2"), .owner = STR("tok_1")};
     (void)state;
     events[1].session = STR("ses_2");
-    r.op.viewer = &agent;
-    r.session = STR_NONE;
+    view(&r, STR_NONE);
     (void)find(&r.op, events, 2);
     assert_true(str_is(give_session(&r.op, &own).look, "ses_2"));
     struct out out = give_session(&r.op, &other);
     assert_true(!out.append && !out.read);
     assert_int_equal(r.op.err.code, ERR_AMBIGUOUS);
+    read_free(r.op.found);
+}
+
+static void a_call_in_one_session_that_may_not_be_seen_is_none(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct report r = report(&arena, "1");
+    struct event events[] = {event(EVENT_TOOL_CALL, 1, allowed)};
+    (void)state;
+    view(&r, STR_NONE);
+    assert_true(str_is(find(&r.op, events, 1).look, "ses_1"));
+    struct out out = give_session(&r.op, NULL);
+    assert_true(!out.append && !out.read && str_empty(out.look));
+    assert_int_equal(r.op.err.code, ERR_NOT_FOUND);
+    assert_string_equal(r.op.err.text, "there is no such call");
     read_free(r.op.found);
 }
 
@@ -705,8 +727,9 @@ static void a_status_that_waits_reads_after_it_is_registered(void **state)
     struct event waits = event(EVENT_TOOL_CALL, 1, asked);
     (void)state;
     for (int64_t wait_ms = 0; wait_ms < 2; wait_ms++) {
-        struct ask ask = {.op = {.arena = &arena, .step = ask_step, .viewer = &agent}, .id = STR("c"),
-                          .wait_ms = wait_ms};
+        struct ask ask = {.op = {.arena = &arena, .step = ask_step, .phase = ASK_STATUS, .viewer = &agent},
+                          .id = STR("c"), .wait_ms = wait_ms};
+        core_finds(&ask.op, &ask.session, ask.id);
         (void)find(&ask.op, &waits, 1);
         struct out out = give_session(&ask.op, &own);
         assert_int_equal(core.waiting, wait_ms);
@@ -803,6 +826,7 @@ int main(void)
         TEST(a_stranger_does_not_wait),
         TEST(a_call_that_was_found_is_not_read_again),
         TEST(a_call_in_two_seen_sessions_is_ambiguous),
+        TEST(a_call_in_one_session_that_may_not_be_seen_is_none),
         TEST(a_status_that_waits_reads_after_it_is_registered),
         TEST(a_decision_rests_on_what_was_known_when_it_was_checked),
         TEST(the_nearest_is_due_first),

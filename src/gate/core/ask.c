@@ -273,11 +273,6 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct ask *ask = (struct ask *)op;
-    if (op->phase < FIND_END) {
-        if (!core_find(op, &ask->session, ask->id, out))
-            return;
-        op->phase = ASK_STATUS;
-    }
     switch (op->phase) {
     case ASK_BEGIN:
         if (!str_empty(ask->session)) {

@@ -10,6 +10,7 @@
 #ifndef GATE_CORE_CORE_H
 #define GATE_CORE_CORE_H
 
+#include "event/token.h"
 #include "gate/core/views.h"
 #include "policy/policy.h"
 
@@ -41,9 +42,9 @@ struct out {
     bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
 };
 
-/* Phases of core_find, with which an operation about an existing call begins; its own come behind FIND_END. */
-enum { FIND_BEGIN, FIND_NAMED, FIND_READ, FIND_SEEN, FIND_END };
-enum { ASK_BEGIN = FIND_END, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
+/* Phases of core_find, with which an operation about an existing call begins (op->finding). */
+enum { FIND_DONE, FIND_BEGIN, FIND_NAMED, FIND_READ, FIND_SEEN };
+enum { ASK_BEGIN, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
 
 /* ---- operations: the answer to what the last step asked for is in the op ---- */
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also runs gate_status */
@@ -52,10 +53,33 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
 void execute_step(struct core *core, struct op *op, struct now now, struct out *out);
 void keep_step(struct core *core, struct op *op, struct now now, struct out *out); /* for struct kept_event */
 
-/* Finds the session of the call, and whether it may be seen: true when *session is there and its phases are over; else
- * it has asked for something, or failed. */
-bool core_find(struct op *op, struct str *session, struct str call, struct out *out);
-bool core_may_see(const struct op *op, const struct session *session);
+/* The operation is about a call: its session is looked at before its first step (FIND_NAMED: the driver begins with
+ * that), unless Nod itself asks. */
+static inline void core_finds(struct op *op, struct str *session, struct str call)
+{
+    CHECK(op->viewer || !str_empty(*session));
+    op->find_session = session;
+    op->find_call = call;
+    op->finding = !op->viewer ? FIND_DONE : str_empty(*session) ? FIND_BEGIN : FIND_NAMED;
+}
+
+/* Finds the session of the call when none was named, and whether it may be seen: true when *op->find_session is there;
+ * else it has asked for something, or failed. The driver calls it until op->finding is FIND_DONE, and steps then. */
+bool core_find(struct op *op, struct out *out);
+
+/* Lends a session that was looked up to the next step, if it may be seen; `err` says why it could not be looked up.
+ * False: the operation is about a call in it, and has failed. */
+static inline bool core_lend(struct op *op, const struct session *session, const struct err *err)
+{
+    op->err = *err;
+    op->session = session && (!op->viewer || token_may_see(op->viewer, session)) ? session : NULL;
+    if (op->finding != FIND_NAMED)
+        return true;
+    op->finding = FIND_DONE;
+    if (op->err.code == ERR_OK && !op->session)
+        (void)err_set(&op->err, ERR_NOT_FOUND, op->found ? "there is no such call" : "there is no such session");
+    return op->err.code == ERR_OK;
+}
 
 /* A read of one call's events, and the call in `session` as they tell it; false when there is none. */
 struct read *core_read_call(struct str session, struct str call);

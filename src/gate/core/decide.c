@@ -15,7 +15,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
+enum { DECIDE_BEGIN, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
        DECIDE_LOST };
 /* The first two needs of the append are about the call. The third is tokens_installation_unchanged: an append that is
  * refused for that one is judged again, because nothing is wrong with the call. */
@@ -308,19 +308,13 @@ static void partial_kept(struct core *core, struct decide *d, struct out *out)
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct decide *d = (struct decide *)op;
-    if (op->phase < FIND_END) {
-        if (!core_find(op, &d->session, d->call_id, out))
-            return;
-        op->phase = DECIDE_BEGIN;
-        op->err = d->refused;
-        if (op->err.code != ERR_OK)
-            return;
-        if (op->found)
-            (void)core_take_call(op->arena, &d->call, d->session, op->found);
-    }
     switch (op->phase) {
     case DECIDE_BEGIN:
-        begin(core, d, out);
+        op->err = d->refused;
+        if (op->found)
+            (void)core_take_call(op->arena, &d->call, d->session, op->found);
+        if (op->err.code == ERR_OK)
+            begin(core, d, out);
         return;
     case DECIDE_CHECKED:
         go_on(core, d, now, out);

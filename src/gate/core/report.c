@@ -1,7 +1,7 @@
 /* The agent says what came of a call: kept once, for a call that was allowed.
  *
- *   find --> BEGIN --read the call, unless it is known--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
- *                                                      ^------------ refused: someone was faster ------|
+ *   BEGIN --read the call, unless it is known--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
+ *                                                  ^------------ refused: someone was faster ------|
  */
 #include "gate/core/core.h"
 
@@ -9,7 +9,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { REPORT_BEGIN = FIND_END, REPORT_KNOWN, REPORT_KEPT };
+enum { REPORT_BEGIN, REPORT_KNOWN, REPORT_KEPT };
 
 static struct report *report_of(struct op *op) { return (struct report *)op; }
 
@@ -49,11 +49,6 @@ static void keep(struct report *r, const struct read *read, struct now now, stru
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct report *r = report_of(op);
-    if (op->phase < FIND_END) {
-        if (!core_find(op, &r->session, r->call, out))
-            return;
-        op->phase = REPORT_BEGIN;
-    }
     switch (op->phase) {
     case REPORT_BEGIN:
         if (op->found) {
