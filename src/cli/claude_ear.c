@@ -79,13 +79,9 @@ static void *listen_on(void *arg)
 
 struct rc claude_ear_start(struct claude_ear *ear, struct cli *cli, struct err *err)
 {
-    pthread_t thread;
     struct follow follow = {.cli = cli};
     follow.scope = arena_printf(&cli->arena, "&session=%.*s", STR_ARG(ear->session));
     TRY(follow_last(&follow, &ear->after, err));
     TRY(remote_client(cli, &ear->client, err));
-    if (pthread_create(&thread, NULL, listen_on, ear) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(listen_on, ear, err);
 }

@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/words.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,6 +345,15 @@ void cli_done(struct cli *cli)
 {
     remote_close(cli);
     arena_done(&cli->arena);
+}
+
+struct rc cli_start_thread(void *(*run)(void *arg), void *arg, struct err *err)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, arg) != 0)
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    (void)pthread_detach(thread);
+    return RC_OK;
 }
 
 void cli_out(struct str text)

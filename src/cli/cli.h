@@ -94,6 +94,9 @@ struct rc option_time(const struct cli *cli, const char *name, int64_t max, int6
 /* Every value of a repeated option in turn: start with *at = 0; NULL at the end. */
 const char *option_each(const struct cli *cli, const char *name, size_t *at);
 
+/* Starts a thread that nobody waits for. */
+struct rc cli_start_thread(void *(*run)(void *arg), void *arg, struct err *err);
+
 /* ---- output ---- */
 void cli_out(struct str text);
 /* One line on standard error. */

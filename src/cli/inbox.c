@@ -322,7 +322,6 @@ void inbox_prepare(struct inbox *inbox)
 
 struct rc inbox_open(struct inbox *inbox, struct cli *cli, const char *session, struct err *err)
 {
-    pthread_t thread;
     inbox->cli = cli;
     inbox->session = session;
     if (pipe2(inbox->waker, O_NONBLOCK | O_CLOEXEC) != 0)
@@ -331,10 +330,7 @@ struct rc inbox_open(struct inbox *inbox, struct cli *cli, const char *session, 
     TRY(remote_client(cli, &inbox->stream, err));
     inbox->tui.live = true;
     atomic_store(&inbox->live, true);
-    if (pthread_create(&thread, NULL, follow, inbox) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(follow, inbox, err);
 }
 
 void inbox_close(struct inbox *inbox)

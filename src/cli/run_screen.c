@@ -181,7 +181,6 @@ static struct rc open_screen(struct run_screen *screen, const char *folder, stru
 {
     struct cli *cli = screen->running->cli;
     struct sigaction action = {.sa_handler = on_signal};
-    pthread_t thread;
     (void)pthread_mutex_init(&screen->lock, NULL);
     if (pipe2(screen->waker, O_CLOEXEC | O_NONBLOCK) != 0)
         return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
@@ -195,10 +194,7 @@ static struct rc open_screen(struct run_screen *screen, const char *folder, stru
     chat_say(&screen->chat, '#', "",
              STR("Write what is to be done. Questions are asked here, and on the page (nod login) and in nod watch "
                  "too: the first answer counts. Ctrl-C stops the agent, Ctrl-D on an empty line ends."));
-    if (pthread_create(&thread, NULL, follow, screen) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(follow, screen, err);
 }
 
 struct rc run_screen_command(struct running *running, struct err *err)

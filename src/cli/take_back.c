@@ -79,7 +79,6 @@ struct rc take_back_on_end(struct cli *cli, const struct taking_back *what, stru
 {
     static struct canceller canceller;
     struct arena *arena = &cli->arena;
-    pthread_t thread;
     sigset_t signals = ending_signals();
     CHECK(!canceller.client && what->call.n > 0);
     canceller = (struct canceller){.has_reader = what->has_reader, .status = what->status};
@@ -89,11 +88,8 @@ struct rc take_back_on_end(struct cli *cli, const struct taking_back *what, stru
     canceller.target = heap_new(target.n + 1);
     memcpy(canceller.target, target.p, target.n);
     TRY(remote_client(cli, &canceller.client, err));
-    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
-        pthread_create(&thread, NULL, cancel_at_end, &canceller) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
+    return cli_start_thread(cancel_at_end, &canceller, err);
 }
 
 void take_back_over(void) { (void)pthread_mutex_lock(&ending); }

@@ -158,7 +158,6 @@ struct rc acp_command(struct cli *cli, struct err *err)
     static struct acp acp = {.lock = PTHREAD_MUTEX_INITIALIZER, .session_lock = PTHREAD_MUTEX_INITIALIZER,
                              .moved = PTHREAD_COND_INITIALIZER}; /* threads use it until the process ends */
     const char *prompt = option_text(cli, "prompt");
-    pthread_t thread;
     acp.cli = cli;
     acp.headless = prompt != NULL;
     TRY(describe(&acp, err));
@@ -167,8 +166,7 @@ struct rc acp_command(struct cli *cli, struct err *err)
     relay_pipe_init(&acp.editor, acp.headless ? -1 : STDOUT_FILENO);
     TRY(relay_record_start(&acp.record, cli, err));
     TRY(start_agent(&acp, err));
-    if (pthread_create(&thread, NULL, read_agent, &acp) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    TRY(cli_start_thread(read_agent, &acp, err));
     struct rc rc = RC_OK;
     if (prompt)
         rc = acp_run_prompt(&acp, str_of(prompt), option_text(cli, "auth"), err);

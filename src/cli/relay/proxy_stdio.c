@@ -22,11 +22,7 @@ static void *read_server(void *arg)
 
 struct rc proxy_stdio_start(struct proxy *proxy, char **argv, struct err *err)
 {
-    pthread_t thread;
     proxy->back = &proxy_stdio;
     TRY(relay_child_start(argv, proxy->cli->environment, &proxy->child, err));
-    if (pthread_create(&thread, NULL, read_server, proxy) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(read_server, proxy, err);
 }

@@ -116,15 +116,12 @@ static void *listen_older(void *arg)
 
 static bool start(struct proxy *proxy, void *(*run)(void *))
 {
-    pthread_t thread;
     struct proxy_web *web = proxy->web;
     (void)pthread_mutex_lock(&web->lock);
     bool first = !web->listening;
-    web->listening = web->listening || pthread_create(&thread, NULL, run, proxy) == 0;
+    web->listening = web->listening || rc_ok(cli_start_thread(run, proxy, NULL));
     bool started = first && web->listening;
     (void)pthread_mutex_unlock(&web->lock);
-    if (started)
-        (void)pthread_detach(thread);
     return started;
 }
 

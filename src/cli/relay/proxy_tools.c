@@ -69,11 +69,7 @@ static void *send_questions(void *arg)
 
 struct rc proxy_list_start(struct proxy *proxy, struct err *err)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, send_questions, proxy) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(send_questions, proxy, err);
 }
 
 /* With the lock held. */
