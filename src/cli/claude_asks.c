@@ -141,16 +141,13 @@ static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 {
     JSON_SCOPE(buf, out, LINE_BYTES_MAX);
     const struct claude_message *message = &asking->message;
-    json_open(&out, '{');
-    json_member(&out, "id", asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id);
-    json_member(&out, "name", asking->name);
-    json_member_raw(&out, "input", message->input->raw);
-    json_member(&out, "cwd", asking->asks->cwd);
-    json_member_bool(&out, "onlyRules", message->kind == CLAUDE_BEFORE);
-    json_member(&out, "byDefault", message->kind != CLAUDE_BEFORE        ? STR("ask")
-                                   : agent_mode_asks(message->mode) ? STR("leave")
-                                                                         : STR("ask-acts"));
-    json_close(&out, '}');
+    relay_put_question(&out, &(struct relay_question){
+        .id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id,
+        .name = asking->name, .input = message->input->raw, .cwd = asking->asks->cwd,
+        .only_rules = message->kind == CLAUDE_BEFORE,
+        .by_default = message->kind != CLAUDE_BEFORE   ? STR("ask")
+                      : agent_mode_asks(message->mode) ? STR("leave")
+                                                       : STR("ask-acts")});
     return arena_str(arena, buf_str(&buf));
 }
 
@@ -310,15 +307,11 @@ static void describe(struct claude_asking *asking)
 
 static struct rc start(struct claude_asking *asking, struct str line, struct err *err)
 {
-    pthread_t thread;
     TRY(claude_read(&asking->arena, line, &asking->message, err));
     describe(asking);
     asking->thread = claude_thread(&asking->arena, asking->asks, asking->message.agent);
     TRY(remote_client(asking->asks->cli, &asking->client, err));
-    if (pthread_create(&thread, NULL, ask, asking) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
+    return cli_start_thread(ask, asking, err);
 }
 
 void claude_asks_add(struct claude_asks *asks, const struct claude_message *message)

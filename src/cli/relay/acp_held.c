@@ -60,31 +60,21 @@ static struct str folder_of(const struct acp_held *held, const struct acp_ask *a
 static struct rc judge(struct acp_held *held, struct call *ret_call, struct err *err)
 {
     struct acp *acp = held->acp;
-    struct acp_session *session = held->session;
-    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    struct relay_gate *gate = &held->session->gate;
+    struct relay_ask asked = {.gate = gate, .arena = &held->arena, .cancelled = &held->cancelled};
     if (held->trouble)
         return err_set(err, ERR_INVALID, "%s", held->trouble);
     TRY(held->permission ? acp_ask_read(&held->arena, acp->agent, &held->tool, &held->ask, err)
                          : acp_act_read(&held->arena, &held->message, held->mode, &held->ask, err));
     (void)pthread_mutex_lock(&acp->session_lock);
-    struct rc rc = relay_gate_session(&session->gate, err);
+    struct rc rc = relay_gate_session(gate, err);
     (void)pthread_mutex_unlock(&acp->session_lock);
     TRY(rc);
-    json_open(&out, '{');
-    json_member(&out, "id", held->call);
-    json_member(&out, "name", held->ask.name);
-    json_member_raw(&out, "input", held->ask.input);
-    json_member(&out, "dialect", held->ask.dialect);
-    json_member(&out, "cwd", held->permission ? session->gate.cwd : folder_of(held, &held->ask));
-    json_member_bool(&out, "onlyRules", held->only_rules);
-    json_member(&out, "byDefault", held->form ? STR("ask") : STR_NONE);
-    json_close(&out, '}');
-    if (body.over)
-        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
-    struct relay_ask asked = {.gate = &session->gate, .arena = &held->arena, .route = "tool-calls", .id = held->call,
-                              .body = buf_str(&body), .cancelled = &held->cancelled};
-    TRY(relay_ask(&asked, err));
+    struct relay_question question = {
+        .id = held->call, .name = held->ask.name, .input = held->ask.input, .dialect = held->ask.dialect,
+        .cwd = held->permission ? gate->cwd : folder_of(held, &held->ask),
+        .by_default = held->form ? STR("ask") : STR_NONE, .only_rules = held->only_rules};
+    TRY(relay_ask_about(&asked, &question, err));
     *ret_call = asked.call;
     return RC_OK;
 }
@@ -318,7 +308,6 @@ static void describe(struct acp_held *held)
 void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, struct str mode)
 {
     struct acp_held *held = heap_new(sizeof *held);
-    pthread_t thread;
     held->acp = acp;
     held->session = session;
     held->mode = arena_str(&held->arena, mode);
@@ -333,10 +322,8 @@ void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_mes
     acp->held = held;
     acp->held_count++;
     unlock(acp);
-    if (!passes && pthread_create(&thread, NULL, wait_at_gate, held) == 0) {
-        (void)pthread_detach(thread);
+    if (!passes && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
-    }
     if (passes && acp->headless)
         serve(held, STR_NONE);
     else if (passes)

@@ -156,6 +156,32 @@ struct rc relay_ask(struct relay_ask *ask, struct err *err)
     return rc;
 }
 
+void relay_put_question(struct json_out *out, const struct relay_question *question)
+{
+    json_open(out, '{');
+    json_member(out, "id", question->id);
+    json_member(out, "name", question->name);
+    json_member_raw(out, "input", question->input);
+    json_member(out, "dialect", question->dialect);
+    json_member(out, "cwd", question->cwd);
+    json_member(out, "source", question->source);
+    json_member(out, "byDefault", question->by_default);
+    json_member_bool(out, "onlyRules", question->only_rules);
+    json_close(out, '}');
+}
+
+struct rc relay_ask_about(struct relay_ask *ask, const struct relay_question *question, struct err *err)
+{
+    JSON_SCOPE(body, out, LIMIT_LARGE_BODY_BYTES);
+    relay_put_question(&out, question);
+    if (body.over)
+        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
+    ask->route = "tool-calls";
+    ask->id = question->id;
+    ask->body = buf_str(&body);
+    return relay_ask(ask, err);
+}
+
 void relay_ask_cancel(struct relay_gate *gate, struct str id)
 {
     ARENA_SCOPE(arena);

@@ -75,22 +75,12 @@ static void unlock(struct codex_talk *talk) { (void)pthread_mutex_unlock(&talk->
 /* As in acp_held.c. */
 static struct rc judge(struct codex_held *held, struct codex_ask *ask, struct call *ret_call, struct err *err)
 {
-    struct codex_talk *talk = held->talk;
-    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
-    struct json_out out = json_out(&body);
+    struct relay_gate *gate = &held->talk->gate;
+    struct relay_ask asked = {.gate = gate, .arena = &held->arena, .cancelled = &held->cancelled};
     TRY(codex_ask_read(&held->arena, &held->message, held->item, ask, err));
-    json_open(&out, '{');
-    json_member(&out, "id", held->call);
-    json_member(&out, "name", ask->name);
-    json_member_raw(&out, "input", ask->input);
-    json_member(&out, "dialect", ask->dialect);
-    json_member(&out, "cwd", str_empty(ask->cwd) ? talk->gate.cwd : ask->cwd);
-    json_close(&out, '}');
-    if (body.over)
-        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
-    struct relay_ask asked = {.gate = &talk->gate, .arena = &held->arena, .route = "tool-calls", .id = held->call,
-                              .body = buf_str(&body), .cancelled = &held->cancelled};
-    TRY(relay_ask(&asked, err));
+    struct relay_question question = {.id = held->call, .name = ask->name, .input = ask->input,
+                                      .dialect = ask->dialect, .cwd = str_empty(ask->cwd) ? gate->cwd : ask->cwd};
+    TRY(relay_ask_about(&asked, &question, err));
     *ret_call = asked.call;
     return RC_OK;
 }
@@ -186,7 +176,6 @@ static void *wait_at_gate(void *arg)
 static void hold(struct codex_talk *talk, const struct codex_message *m)
 {
     struct codex_held *held = heap_new(sizeof *held);
-    pthread_t thread;
     held->talk = talk;
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     CHECK(rc_ok(codex_read(&held->arena, arena_str(&held->arena, m->json->raw), &held->message, NULL)));
@@ -199,10 +188,8 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
     talk->held = held;
     talk->held_count++;
     unlock(talk);
-    if (room && pthread_create(&thread, NULL, wait_at_gate, held) == 0) {
-        (void)pthread_detach(thread);
+    if (room && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
-    }
     answer(held, false, false, STR("Too much waits for an answer already."));
     leave(held);
 }
@@ -486,14 +473,12 @@ static struct rc start(struct codex_talk *talk, struct err *err)
 struct rc codex_talk_command(struct cli *cli, struct err *err)
 {
     static struct codex_talk talk = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    pthread_t thread;
     talk.cli = cli; /* threads use it until the process ends */
     talk.said = buf_init(512 << 10);
     (void)signal(SIGPIPE, SIG_IGN);
     TRY(become_agent(&talk, err));
     TRY(start(&talk, err));
-    if (pthread_create(&thread, NULL, read_codex, &talk) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    TRY(cli_start_thread(read_codex, &talk, err));
     struct rc rc = converse(&talk, option_text(cli, "prompt"), err);
     if (rc_bad(rc))
         cli_note("nod: %s", err->text);

@@ -144,40 +144,32 @@ static void sign_of_life(void *arg)
 
 /* ---- the gate ---- */
 
-static struct json_out open_body(struct buf *buf, struct str id)
+static struct relay_ask asking(struct proxy_held *held)
 {
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "id", id);
-    return out;
-}
-
-static struct rc ask(struct proxy_held *held, const char *route, struct str id, const struct buf *body,
-                     struct relay_ask *ret_ask, struct err *err)
-{
-    if (body->over)
-        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
-    *ret_ask = (struct relay_ask){.gate = &held->proxy->gate, .arena = &held->arena, .route = route, .id = id,
-                                  .body = buf_str(body), .cancelled = &held->cancelled, .waits = sign_of_life,
-                                  .arg = held};
-    return relay_ask(ret_ask, err);
+    return (struct relay_ask){.gate = &held->proxy->gate, .arena = &held->arena, .cancelled = &held->cancelled,
+                              .waits = sign_of_life, .arg = held};
 }
 
 /* The definition of the tool is the one that holds, or a person agrees to the new one. */
 static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, struct err *err)
 {
     struct proxy *proxy = held->proxy;
-    struct relay_ask asked;
-    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
-    struct str id = arena_str(&held->arena, str_of(id_new("call").text));
+    struct relay_ask asked = asking(held);
+    JSON_SCOPE(body, out, LIMIT_LARGE_BODY_BYTES);
     if (tool->agreed)
         return RC_OK;
-    struct json_out out = open_body(&body, id);
+    asked.route = "tool-definitions";
+    asked.id = arena_str(&held->arena, str_of(id_new("call").text));
+    json_open(&out, '{');
+    json_member(&out, "id", asked.id);
     json_member(&out, "server", proxy->name);
     json_member(&out, "source", proxy->source);
     json_member_raw(&out, "definition", tool->definition);
     json_close(&out, '}');
-    TRY(ask(held, "tool-definitions", id, &body, &asked, err));
+    asked.body = buf_str(&body);
+    if (body.over)
+        return err_set(err, ERR_TOO_LARGE, "the definition is too large to be shown to anybody");
+    TRY(relay_ask(&asked, err));
     if (asked.call.status != CALL_ALLOWED)
         return err_set(err, ERR_FORBIDDEN, "the server %.*s changed what this tool says of itself, and a person did "
                                            "not agree: %.*s", STR_ARG(proxy->name),
@@ -190,30 +182,25 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
 {
     struct proxy *proxy = held->proxy;
     struct proxy_tool tool = {0};
-    struct relay_ask asked;
-    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
+    struct relay_ask asked = asking(held);
+    JSON_SCOPE(form, out, LIMIT_LARGE_BODY_BYTES);
     const struct json *input = held->samples ? held->message.params : held->message.arguments;
+    struct relay_question question = {.id = held->call, .cwd = proxy->gate.cwd, .by_default = STR("ask"),
+                                      .source = held->samples ? STR_NONE : proxy->source};
     TRY(relay_gate_session(&proxy->gate, err));
     if (!held->samples) {
         TRY(proxy_tool(proxy, &held->arena, held->name, &tool, err));
         TRY(agree(held, &tool, err));
     }
-    struct json_out out = open_body(&body, held->call);
     if (held->form) {
-        json_member(&out, "name", STR("Elicitation"));
-        json_key(&out, "input");
         form_put(&out, proxy->name, held->message.params);
+        question.name = STR("Elicitation");
+        question.input = buf_str(&form);
     } else {
-        json_member(&out, "name", arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name),
-                                               STR_ARG(held->name)));
-        json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+        question.name = arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name), STR_ARG(held->name));
+        question.input = input ? input->raw : STR("{}");
     }
-    json_member(&out, "cwd", proxy->gate.cwd);
-    json_member(&out, "byDefault", STR("ask"));
-    if (!held->samples)
-        json_member(&out, "source", proxy->source);
-    json_close(&out, '}');
-    TRY(ask(held, "tool-calls", held->call, &body, &asked, err));
+    TRY(relay_ask_about(&asked, &question, err));
     *ret_call = asked.call;
     return RC_OK;
 }
@@ -327,7 +314,6 @@ static const char *trouble_of(struct proxy *proxy, const struct proxy_held *held
 static void hold(struct proxy *proxy, struct str line, bool samples)
 {
     struct proxy_held *held = heap_new(sizeof *held);
-    pthread_t thread;
     held->proxy = proxy;
     held->samples = samples;
     held->users = 1;
@@ -346,10 +332,8 @@ static void hold(struct proxy *proxy, struct str line, bool samples)
         proxy->modern = proxy->modern || held->message.modern;
     }
     unlock(proxy);
-    if (!trouble && pthread_create(&thread, NULL, wait_at_gate, held) == 0) {
-        (void)pthread_detach(thread);
+    if (!trouble && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
-    }
     BUF_SCOPE(answer_line, LIMIT_BODY_BYTES);
     rpc_error(&answer_line, held->message.id, RPC_BAD_REQUEST, str_of(trouble ? trouble : "no thread is left"));
     answer(held, &answer_line);

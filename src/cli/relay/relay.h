@@ -8,6 +8,7 @@
 #define CLI_RELAY_RELAY_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "event/call.h"
 
@@ -83,6 +84,16 @@ struct rc relay_gate_session(struct relay_gate *gate, struct err *err);
 /* Puts a message or a status of the conversation into its log; `text` of a status: the reason of its end. */
 void relay_note(struct relay_gate *gate, struct str source, const char *type, const char *status, struct str text);
 
+/* A call as whoever asks describes it; members that are empty are left out. */
+struct relay_question {
+    struct str id, name;
+    struct str input;                /* JSON */
+    struct str dialect, cwd, source;
+    struct str by_default;
+    bool only_rules;
+};
+void relay_put_question(struct json_out *out, const struct relay_question *question);
+
 /* A question about a call. It has an id of its own, which only its own repetitions carry: an id of the agent's may come
  * again, and the answer to the old question must not answer the new one. */
 struct relay_ask {
@@ -99,6 +110,8 @@ struct relay_ask {
  * first attempt is an error that says how to start it; one that goes away later is waited for. ERR_CONFLICT: it was
  * cancelled, and is taken back. */
 struct rc relay_ask(struct relay_ask *ask, struct err *err);
+/* The same about a call: fills in route, id and body. */
+struct rc relay_ask_about(struct relay_ask *ask, const struct relay_question *question, struct err *err);
 /* From another thread, after `cancelled` was set: withdraws the call at once, so that its thread returns. */
 void relay_ask_cancel(struct relay_gate *gate, struct str id);
 /* Tells what came of an allowed call; `content`: JSON. */
