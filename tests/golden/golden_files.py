@@ -4,8 +4,9 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
-from world import must, must_match
+from world import PATIENCE, must, must_match
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 QUIET = ("--alert-after", "0", "--run-lease", "1h")  # a server that is only looked at keeps nothing
@@ -66,3 +67,18 @@ def compare(admin, version, store):
     must(told(found["events"]) == told(expected["events"]), "events read differently")
     for part in ("sessions", "tokens", "rules", "pending", "calls"):
         must_match(expected[part], found[part], part)
+
+
+ACTS = ["SESSION_CHANGED", "TOOL_CALL", "TOOL_APPROVAL_REQUEST", "TOOL_APPROVAL_RESPONSE", "TOOL_RESULT"]
+
+
+def follow(server, version, store):
+    """A client of that version follows the whole store, asks, decides and reports, and is told of it."""
+    expected = known(version, store)["events"]
+    last = expected[-1]["seq"]
+    done = subprocess.run([sys.executable, os.path.join(HERE, version, "client.py"), server.socket, server.admin_token,
+                           str(last)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE * 10)
+    must(done.returncode == 0, f"the client of {version} has failed: {done.stderr}")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    must(told(events[:len(expected)]) == told(expected), "an old client is told other events")
+    must([event["type"] for event in events[len(expected):]] == ACTS, f"its own acts: {events[len(expected):]}")

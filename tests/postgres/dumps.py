@@ -21,6 +21,7 @@ def test_dumps_of_older_versions_read_the_same(pg, world):
         world.environment["NOD_STORE"] = url
         server = world.server(*golden_files.QUIET)
         golden_files.compare(server.admin(), version, "postgres")
+        golden_files.follow(server, version, "postgres")
         server.stop()
         world.nod("verify")
 

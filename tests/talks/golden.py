@@ -24,6 +24,7 @@ def test_stores_of_older_versions_read_the_same(world):
         world.nod("verify", "--data", data)
         server = world.server(*golden_files.QUIET, data=data)
         golden_files.compare(server.admin(), version, "sqlite")
+        golden_files.follow(server, version, "sqlite")
         server.stop()
         world.nod("verify", "--data", data)
 
