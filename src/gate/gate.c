@@ -27,7 +27,7 @@ static void follow(void *arg, const struct event *events, size_t count)
         const struct event *event = &events[i], *before = i ? &events[i - 1] : &gate->last_call;
         sessions_follow(gate, event);
         journal_follow(gate, event);
-        if (event->seq > gate->read_open)
+        if (event->seq > gate->read_open && event->kind != EVENT_TOOL_RESULT) /* a result concerns no open call */
             open_follow(gate, event, before);
         if (event->kind == EVENT_TOOL_CALL && (i + 1 == count || events[i + 1].kind != EVENT_TOOL_APPROVAL_REQUEST))
             recent_add(&gate->core.recent, event, 1);
