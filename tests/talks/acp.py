@@ -395,14 +395,19 @@ def test_without_an_editor_files_are_those_of_the_folder(world):
     os.symlink(outside, os.path.join(project, "away"))
     os.symlink("lines.txt", os.path.join(project, "link.txt"))
     at = lambda name: os.path.join(project, name)  # noqa: E731
-    r = headless(world, file_step("read", at("lines.txt"), line=2, limit=1), file_step("read", at("missing.txt")), file_step("read", at("away/kept.txt")),
-                 file_step("write", at("new/made.txt"), content="hello\n"), file_step("write", at("denied.txt"), content="x"),
-                 *[file_step("write", path, content="bad") for path in (at("away/kept.txt"), os.path.join(outside, "kept.txt"), at("../escaped.txt"), at("link.txt"))])
+    steps = [file_step("read", at("lines.txt"), line=2, limit=1), file_step("read", at("missing.txt")), file_step("read", at("away/kept.txt")),
+             file_step("write", at("new/made.txt"), content="hello\n"), file_step("write", at("denied.txt"), content="x"),
+             *[file_step("write", path, content="bad") for path in (at("away/kept.txt"), os.path.join(outside, "kept.txt"), at("../escaped.txt"), at("link.txt"))]]
+    r = headless(world, *steps)
     offered = eventually(lambda: [m for m in heard(r.folder) if m.get("method") == "initialize"], "it begins")[0]["params"]["clientCapabilities"]
     must(offered["fs"] == {"readTextFile": True, "writeTextFile": True} and offered["terminal"] is True, f"{offered}")
 
+    def asked(count):
+        path = steps[count - 1]["params"]["path"]
+        return [p for p in admin.pending() if p["toolCall"]["input"].get("file_path") == path]  # the next may wait already
+
     def answer(decision, count, **more):
-        waits = eventually(lambda: admin.pending() or len(r.answered()) >= count and [None], lambda: f"a question or an answer: {heard(r.folder)}")[0]
+        waits = eventually(lambda: asked(count) or len(r.answered()) >= count and [None], lambda: f"a question or an answer: {heard(r.folder)}")[0]
         if waits:
             decide(admin, waits, decision, **more)
         return r.answered(count)[count - 1]
