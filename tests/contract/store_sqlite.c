@@ -1,49 +1,15 @@
 /* What only the SQLite backend can meet: its files, its disk, hands that reach into the database. */
-#include "store_rig.h"
+#include "sqlite_rig.h"
 
 #include "io/file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-static int set_up(void **state)
-{
-    struct rig *rig = calloc(1, sizeof *rig);
-    rig_init(rig, "sqlite");
-    *state = rig;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    rig_done(*state);
-    free(*state);
-    return 0;
-}
-
-static const char *path_of(const struct rig *rig, const char *name)
-{
-    static char path[160];
-    (void)snprintf(path, sizeof path, "%s/%s", rig->folder, name);
-    return path;
-}
-
-/* Behind the store's back. */
-static void run_sql(const struct rig *rig, const char *text)
-{
-    sqlite3 *db;
-    char *said = NULL;
-    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &db), SQLITE_OK);
-    if (sqlite3_exec(db, text, NULL, NULL, &said) != SQLITE_OK)
-        fail_msg("%s: %s", text, said);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
 
 static void put_file(const struct rig *rig, const char *name, const char *bytes, size_t n)
 {
@@ -490,99 +456,6 @@ static void what_cannot_be_written_is_refused(void **state)
     assert_int_equal(chmod(rig->folder, 0700), 0);
 }
 
-/* ---- the tables that are filled late ---- */
-
-static int64_t ask_sql(const struct rig *rig, const char *text)
-{
-    sqlite3 *db;
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &row, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(row, 0);
-    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    return value;
-}
-
-#define INDEXED "SELECT value FROM meta WHERE name = 'indexed'"
-
-/* In a process that dies without closing anything. */
-static void fill_and_die(struct rig *rig)
-{
-    int status;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        rig_open(rig);
-        (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
-        (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
-        (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static void events_that_a_crash_left_unlisted_are_listed_at_start(void **state)
-{
-    struct rig *rig = *state;
-    fill_and_die(rig);
-    assert_true(ask_sql(rig, INDEXED) <= 4); /* 0, unless the process was stopped for seconds */
-    rig_verify_well(rig, 4);
-    rig_open(rig);
-    assert_int_equal(ask_sql(rig, INDEXED), 4);
-    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 4);
-    assert_int_equal(ask_sql(rig, "SELECT last_seq FROM chains"), 4);
-    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
-    rig_verify_well(rig, 4);
-}
-
-/* The writer has forgotten the sessions and calls that are not listed yet. */
-static void what_is_forgotten_is_listed_first(void **state)
-{
-    struct rig *rig = *state;
-    rig_open(rig);
-    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
-    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
-    run_sql(rig, "INSERT INTO meta VALUES('visitor', 1); DELETE FROM meta WHERE name = 'visitor'");
-    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
-    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
-    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_REFUSED);
-    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 5);
-    rig_verify_well(rig, 5);
-}
-
-/* So many that they are listed while it goes on; each is found, listed or not. */
-static void events_are_listed_many_at_once(void **state)
-{
-    enum { CALLS = 600 };
-    struct rig *rig = *state;
-    char call[16];
-    rig_open(rig);
-    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
-    for (unsigned i = 0; i < CALLS; i++) {
-        (void)snprintf(call, sizeof call, "c%u", i);
-        (void)rig_append(rig, rig_ask("s1", call, 1), APPEND_KEPT);
-    }
-    int64_t indexed = ask_sql(rig, INDEXED);
-    assert_true(indexed >= 512);
-    struct read *all = rig_question(READ_EVENTS, "s1");
-    all->limit = 2 + 2 * CALLS;
-    assert_int_equal(rig_read(rig, all)->event_count, 1 + 2 * CALLS);
-    read_free(all);
-    for (unsigned i = 0; i < CALLS; i += 37) {
-        struct read *read = rig_question(READ_CALL, "s1");
-        read->call = arena_printf(&read->arena, "c%u", i);
-        assert_int_equal(rig_read(rig, read)->event_count, 2);
-        read_free(read);
-    }
-    rig_verify_well(rig, 1 + 2 * CALLS);
-    rig_close(rig);
-    assert_int_equal(ask_sql(rig, INDEXED), 1 + 2 * CALLS);
-    rig_verify_well(rig, 1 + 2 * CALLS);
-}
-
 /* ---- while it runs ---- */
 
 static void a_hand_in_the_database_is_noticed(void **state)
@@ -885,8 +758,6 @@ static void the_loop_does_not_wait_for_another_program(void **state)
     vfs->xSleep = sqlite3_vfs_find(NULL)->xSleep;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -909,9 +780,6 @@ int main(void)
         TEST(what_cannot_be_written_is_refused),
         TEST(an_older_version_is_brought_up_to_date),
         TEST(links_of_version_1_stay_verifiable),
-        TEST(events_that_a_crash_left_unlisted_are_listed_at_start),
-        TEST(what_is_forgotten_is_listed_first),
-        TEST(events_are_listed_many_at_once),
         TEST(a_hand_in_the_database_is_noticed),
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),
