@@ -61,6 +61,8 @@ struct backend {
     enum tidy_need (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *checkpointer, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
+    /* Optional: called when a group was handed back and no other waits, for work that no answer should wait for. */
+    struct rc (*catch_up)(struct backend_handle *writer, struct err *err);
     /* Called when a reader has been idle for a while: it may free its caches. */
     void (*rest)(struct backend_handle *reader);
 

@@ -19,8 +19,7 @@ void facts_done(struct facts *facts)
     arena_done(&facts->arena);
 }
 
-/* The key of a call or run in a map: session and id, parted by a newline, which neither may contain. */
-static struct str pair(struct arena *arena, struct str a, struct str b)
+struct str facts_pair(struct arena *arena, struct str a, struct str b)
 {
     char *bytes = arena_bytes(arena, a.n + 1 + b.n);
     if (a.n)
@@ -102,7 +101,7 @@ struct fact_call *facts_call(struct facts *facts, struct str session, struct str
     struct fact_call *found = facts->recent_call;
     if (found && str_eq(found->call, call) && str_eq(found->session, session))
         return found;
-    struct str key = pair(&facts->arena, session, call);
+    struct str key = facts_pair(&facts->arena, session, call);
     found = find_call(facts, session, call, key);
     if (!found)
         found = add_call(facts, session, call, key);
@@ -112,7 +111,7 @@ struct fact_call *facts_call(struct facts *facts, struct str session, struct str
 
 struct fact_run *facts_run(struct facts *facts, struct str session, struct str thread)
 {
-    struct str key = pair(&facts->arena, session, thread);
+    struct str key = facts_pair(&facts->arena, session, thread);
     struct fact_run *run = map_get(&facts->runs, key);
     if (run)
         return run;

@@ -88,6 +88,8 @@ void facts_done(struct facts *facts);
 struct fact_head *facts_head(struct facts *facts, struct str session);
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call);
 struct fact_run *facts_run(struct facts *facts, struct str session, struct str thread);
+/* The key of a call or run in a map: session and id, parted by a newline, which neither may contain. */
+struct str facts_pair(struct arena *arena, struct str a, struct str b);
 
 /* Judges the group: sets outcomes and seqs; the rows to write live in the facts' arena. Call it once per facts. */
 void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows);

@@ -21,13 +21,14 @@ struct known_head {
 };
 
 /* The kinds of events that belong to a call. Memory may hold very many calls, so each keeps an array of these only. */
-static const enum event_kind call_kinds[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_REQUEST, EVENT_TOOL_APPROVAL_RESPONSE,
-                                             EVENT_TOOL_STARTED, EVENT_TOOL_RESULT, EVENT_TOOL_APPROVAL_ALERT};
-enum { CALL_KINDS = sizeof call_kinds / sizeof *call_kinds };
+static const enum event_kind call_kinds[MEMORY_CALL_KINDS] = {
+    EVENT_TOOL_CALL,    EVENT_TOOL_APPROVAL_REQUEST, EVENT_TOOL_APPROVAL_RESPONSE,
+    EVENT_TOOL_STARTED, EVENT_TOOL_RESULT,           EVENT_TOOL_APPROVAL_ALERT,
+};
 
 struct known_call {
     uint64_t life; /* of its session's head; of another one than it has now: not known */
-    uint64_t seqs[CALL_KINDS];
+    uint64_t seqs[MEMORY_CALL_KINDS];
 };
 
 struct memory {
@@ -187,7 +188,7 @@ static void recall_calls(struct memory *memory, struct facts *facts)
         const struct known_head *head = known ? map_get(&memory->heads, call->session) : NULL;
         if (!head || head->life != known->life)
             continue;
-        for (int i = 0; i < CALL_KINDS; i++)
+        for (int i = 0; i < MEMORY_CALL_KINDS; i++)
             call->seqs[call_kinds[i]] = known->seqs[i];
         call->known = true;
     }
@@ -207,6 +208,24 @@ bool memory_recall(struct memory *memory, struct facts *facts)
     }
     unlock(&memory->lock);
     return facts->recalled;
+}
+
+bool memory_find_call(struct memory *memory, struct str session, struct str call, uint64_t last_seq,
+                      uint64_t ret_seqs[MEMORY_CALL_KINDS], size_t *ret_count, uint64_t *ret_known_after)
+{
+    ARENA_SCOPE(scratch);
+    struct str key = facts_pair(&scratch, session, call);
+    *ret_count = 0;
+    lock(&memory->lock);
+    const struct known_call *known = map_get(&memory->calls, key);
+    const struct known_head *head = known ? map_get(&memory->heads, session) : NULL;
+    bool sure = memory->seq >= last_seq && memory->seq != 0 && (!known || (head && head->life == known->life));
+    *ret_known_after = memory->known_after;
+    for (int i = 0; sure && known && i < MEMORY_CALL_KINDS; i++)
+        if (known->seqs[i])
+            ret_seqs[(*ret_count)++] = known->seqs[i];
+    unlock(&memory->lock);
+    return sure;
 }
 
 /* ---- into it ---- */
@@ -249,7 +268,7 @@ static void keep_call(struct memory *memory, const struct fact_call *call, const
         return;
     struct known_call *known = put(&memory->calls, call->key, sizeof *known);
     known->life = now->life;
-    for (int i = 0; i < CALL_KINDS; i++)
+    for (int i = 0; i < MEMORY_CALL_KINDS; i++)
         known->seqs[i] = call->seqs[call_kinds[i]];
 }
 
@@ -283,12 +302,12 @@ void memory_keep(struct memory *memory, struct facts *facts)
 static void follow_call(struct memory *memory, const struct event *event, uint64_t life)
 {
     ARENA_SCOPE(scratch);
-    struct str key = arena_printf(&scratch, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
+    struct str key = facts_pair(&scratch, event->session, event->call);
     struct known_call *call = event->kind == EVENT_TOOL_CALL ? put(&memory->calls, key, sizeof *call)
                                                              : map_get(&memory->calls, key);
     if (call && event->kind == EVENT_TOOL_CALL)
         *call = (struct known_call){.life = life};
-    for (int i = 0; call && i < CALL_KINDS; i++)
+    for (int i = 0; call && i < MEMORY_CALL_KINDS; i++)
         if (call_kinds[i] == event->kind)
             call->seqs[i] = event->seq;
 }

@@ -30,6 +30,11 @@ void memory_clear(struct memory *memory);
 
 /* Fills in what is remembered of the facts, and their last seq. False: nothing is known, not even that seq. */
 bool memory_recall(struct memory *memory, struct facts *facts);
+/* Where the events of a call are, for a reader of the store as it was after event `last_seq`. False: not known. Nothing
+ * found: of the events up to `last_seq`, none after *ret_known_after is of this call. */
+enum { MEMORY_CALL_KINDS = 6 };
+bool memory_find_call(struct memory *memory, struct str session, struct str call, uint64_t last_seq,
+                      uint64_t ret_seqs[MEMORY_CALL_KINDS], size_t *ret_count, uint64_t *ret_known_after);
 /* Adds the facts that a group has read and written, after its commit. */
 void memory_keep(struct memory *memory, struct facts *facts);
 /* Adds an event that another process stored, in the order of seq; events that are known already are skipped. */

@@ -226,12 +226,13 @@ static enum tidy_need tidy_due(struct backend_handle *opaque)
     return stop ? TIDY_BEFORE : TIDY_BESIDE;
 }
 
-/* With a long log a checkpoint is due, which is the writer's thread's to ask and wait for. */
+/* With a long log a checkpoint is due, which is the writer's thread's to ask and wait for; so is filling the late
+ * tables. */
 static bool begin_quickly(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
     struct err ignored;
-    if (writer->wal_frames >= TIDY_FRAMES)
+    if (writer->wal_frames >= TIDY_FRAMES || sqlite_late_is_much(writer))
         return false;
     CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK);
     struct rc rc = sqlite_run(writer, SQL_BEGIN_WRITE, &ignored);
@@ -282,6 +283,17 @@ static struct rc settle(struct backend_handle *opaque, bool idle, struct err *er
         memory_clear(writer->memory);
         (void)sqlite3_db_release_memory(writer->db);
     }
+    return rc;
+}
+
+static struct rc catch_up(struct backend_handle *opaque, struct err *err)
+{
+    struct sqlite_handle *writer = sqlite_of(opaque);
+    if (!sqlite_late_is_much(writer))
+        return RC_OK;
+    CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK);
+    struct rc rc = sqlite_late_finish(writer, err);
+    CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
     return rc;
 }
 
@@ -405,7 +417,9 @@ static struct rc open_other(struct sqlite_handle *handle, struct err *err)
 {
     TRY(open_database(handle, err));
     TRY(sqlite_exec(handle->db, other_settings, err));
-    return prepare_all(handle, err);
+    TRY(prepare_all(handle, err));
+    handle->memory = memory_open(handle->path);
+    return RC_OK;
 }
 
 static struct rc open_guest(struct sqlite_handle *handle, struct err *err)
@@ -422,7 +436,7 @@ static struct rc open_guest(struct sqlite_handle *handle, struct err *err)
 static void sqlite_close(struct backend_handle *opaque)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);
-    if (handle->memory) /* the writer, and it was opened as a whole */
+    if (handle->role == BACKEND_WRITER && handle->memory) /* it was opened as a whole */
         (void)sqlite_late_finish(handle, &(struct err){0}).code;
     for (int i = 0; i < SQL_COUNT; i++)
         (void)sqlite3_finalize(handle->statements[i]);
@@ -473,6 +487,7 @@ const struct backend backend_sqlite = {
     .tidy_due = tidy_due,
     .tidy = tidy,
     .settle = settle,
+    .catch_up = catch_up,
     .rest = rest,
     .verify = sqlite_verify,
 };

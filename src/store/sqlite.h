@@ -21,9 +21,11 @@ struct sqlite_handle {
     uint64_t device, inode; /* of the file that was opened */
     enum backend_role role;
 
-    /* Used by the writer only. Memory is emptied when a group fails or another process has written. */
-    int lock_fd;
+    /* The writer's and the readers'. It is emptied when a group fails or another process has written. */
     struct memory *memory;
+
+    /* Used by the writer only. */
+    int lock_fd;
     uint64_t committed_seq; /* the last that was kept */
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
@@ -116,6 +118,8 @@ struct rc sqlite_leave(struct sqlite_handle *handle, const struct event *event, 
                        struct err *err);
 
 /* ---- sqlite_late.c: in the writer's transaction, unless it says otherwise ---- */
+/* Whether so much is late that the tables should be filled as soon as no append waits. */
+bool sqlite_late_is_much(const struct sqlite_handle *handle);
 /* Whether the late tables must be filled before anything else of this group is looked up. */
 bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts);
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err);

@@ -6,14 +6,21 @@
  * start finds the events after `indexed` and does the same.
  *
  * Until then the writer knows the sessions and calls of these events from its memory (memory.h). When it has forgotten
- * them, it fills the tables before it looks anything up. Readers look at the tables and then at the events after
- * `indexed` (INDEXED_SEQ, the view `heads`).
+ * them, it fills the tables before it looks anything up. Readers ask the same memory for a call; else they look at the
+ * tables and then at the events after `indexed` (INDEXED_SEQ, the view `heads`).
  */
 #include "store/sqlite.h"
 
 #include <sqlite3.h>
 
-enum { LATE_EVENTS_MAX = 512 }; /* a reader may have to look at that many */
+/* Of LATE_EVENTS_MUCH the tables are filled behind an answer, when no append waits; of LATE_EVENTS_MAX with the next
+ * group, whoever waits: a reader may have to look at that many. */
+enum { LATE_EVENTS_MUCH = 256, LATE_EVENTS_MAX = 512 };
+
+bool sqlite_late_is_much(const struct sqlite_handle *handle)
+{
+    return handle->committed_seq - handle->indexed_seq >= LATE_EVENTS_MUCH;
+}
 
 bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts)
 {

@@ -189,12 +189,40 @@ static void sort(struct event *events, size_t count)
         qsort(events, count, sizeof *events, by_seq);
 }
 
+/* Adds the events of a call that the writer remembers: the events that are not in the tables yet need not be looked at.
+ * *ret_up_to: none of them after this one is of the call. */
+static struct rc read_remembered(struct sqlite_answer *answer, uint64_t *ret_up_to, struct err *err)
+{
+    struct read *read = answer->read;
+    uint64_t last, seqs[MEMORY_CALL_KINDS];
+    size_t count;
+    *ret_up_to = UINT64_MAX;
+    if (!answer->handle->memory || str_empty(read->session))
+        return RC_OK;
+    TRY(last_seq(answer->handle, &last, err));
+    sqlite_reset(answer->handle, SQL_LAST_SEQ);
+    if (!memory_find_call(answer->handle->memory, read->session, read->call, last, seqs, &count, ret_up_to))
+        *ret_up_to = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) { /* those after `last` are not there yet, in this state of the store */
+        sqlite_bind_int(answer->handle, SQL_EVENT, 1, clamp(seqs[i]));
+        TRY(add_events(answer, SQL_EVENT, NULL, err));
+    }
+    return RC_OK;
+}
+
 /* The call's own events, and those of the same id in sessions that were archived. */
 static struct rc read_call(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
+    uint64_t up_to;
+    TRY(read_remembered(answer, &up_to, err));
+    if (read->event_count) { /* all of them; a session that has events here was not archived */
+        sort(read->events, read->event_count);
+        return RC_OK;
+    }
     sqlite_bind_str(answer->handle, SQL_CALLS, 1, read->call);
     sqlite_bind_str(answer->handle, SQL_CALLS, 2, read->session);
+    sqlite_bind_int(answer->handle, SQL_CALLS, 3, clamp(up_to));
     TRY(add_events(answer, SQL_CALLS, NULL, err));
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 1, read->call);
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 2, read->session);

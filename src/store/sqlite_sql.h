@@ -98,7 +98,7 @@ enum { BLOCK_SHIFT = 12 };
       " ON o.call_seq = c.seq CROSS JOIN events e ON e.seq = o.seq"                                     \
       " WHERE c.call_id = ?1 AND ?2 IN ('', e.session_id)"                                              \
       " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE seq > " INDEXED_SEQ                        \
-      " AND call_id = ?1 AND ?2 IN ('', session_id)")                                                   \
+      " AND seq <= ?3 AND call_id = ?1 AND ?2 IN ('', session_id)")                                     \
     X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
       " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
     X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \

@@ -104,6 +104,17 @@ static void commit_group(struct store *store, struct append *group, struct appen
         settle(store, false);
 }
 
+/* No append waits: what was put off can be done now. */
+static void catch_up(struct store *store)
+{
+    struct err err = {0};
+    lock(&store->inbox.lock);
+    bool busy = store->appends.first != NULL;
+    unlock(&store->inbox.lock);
+    if (!busy && store->backend->catch_up && rc_bad(store->backend->catch_up(store->writer, &err)))
+        log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
+}
+
 /* While the store cannot write, it may get no appends; so the writer itself tests whether writing works again. */
 static bool try_again(struct store *store)
 {
@@ -177,6 +188,7 @@ void *store_run_writer(void *arg)
             commit_group(store, group, end);
             group = rest;
         }
+        catch_up(store);
     }
     return NULL;
 }

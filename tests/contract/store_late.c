@@ -1,6 +1,73 @@
 /* The tables that the SQLite backend fills late (sqlite_late.c): nothing is lost, everything is found. */
 #include "sqlite_rig.h"
 
+#include <stdatomic.h>
+
+/* What the store asks of the system, counted by a layer that is SQLite's default before the store looks for it. */
+struct counts {
+    unsigned reads, writes, syncs, bytes; /* bytes: written */
+};
+static _Atomic unsigned reads, writes, syncs, bytes;
+static sqlite3_vfs *real;
+static sqlite3_vfs counting;
+/* Files with and without locks have methods of their own, which read, write and sync alike. */
+static const sqlite3_io_methods *real_methods[4];
+static sqlite3_io_methods counting_methods[4];
+
+static int counted_read(sqlite3_file *file, void *to, int count, sqlite3_int64 at)
+{
+    atomic_fetch_add(&reads, 1);
+    return real_methods[0]->xRead(file, to, count, at);
+}
+
+static int counted_write(sqlite3_file *file, const void *from, int count, sqlite3_int64 at)
+{
+    atomic_fetch_add(&writes, 1);
+    atomic_fetch_add(&bytes, (unsigned)count);
+    return real_methods[0]->xWrite(file, from, count, at);
+}
+
+static int counted_sync(sqlite3_file *file, int flags)
+{
+    atomic_fetch_add(&syncs, 1);
+    return real_methods[0]->xSync(file, flags);
+}
+
+static int counting_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+{
+    (void)vfs;
+    int code = real->xOpen(real, name, file, flags, ret_flags);
+    if (code != SQLITE_OK)
+        return code;
+    int i = 0;
+    while (real_methods[i] && real_methods[i] != file->pMethods)
+        i++;
+    if (!real_methods[i]) {
+        counting_methods[i] = *file->pMethods;
+        counting_methods[i].xRead = counted_read;
+        counting_methods[i].xWrite = counted_write;
+        counting_methods[i].xSync = counted_sync;
+        real_methods[i] = file->pMethods;
+    }
+    file->pMethods = &counting_methods[i];
+    return code;
+}
+
+static struct counts counts_now(void) { return (struct counts){reads, writes, syncs, bytes}; }
+
+/* The least of several turns: a turn in which the machine stood still may have settled the store, too. */
+static void keep_least(struct counts *least, struct counts before)
+{
+    struct counts now = counts_now();
+#define LEAST(what) \
+    if (now.what - before.what < least->what) least->what = now.what - before.what
+    LEAST(reads);
+    LEAST(writes);
+    LEAST(syncs);
+    LEAST(bytes);
+#undef LEAST
+}
+
 #define INDEXED "SELECT value FROM meta WHERE name = 'indexed'"
 
 /* In a process that dies without closing anything. */
@@ -79,12 +146,114 @@ static void events_are_listed_many_at_once(void **state)
     rig_verify_well(rig, 1 + 2 * CALLS);
 }
 
+/* ---- what it costs ---- */
+
+static size_t count_call(struct rig *rig, const char *session, const char *call)
+{
+    struct read *read = rig_question(READ_CALL, session);
+    read->call = arena_str(&read->arena, str_of(call));
+    size_t count = rig_read(rig, read)->event_count;
+    read_free(read);
+    return count;
+}
+
+/* A call with an input of 1 KB. */
+static struct append *large_ask(const char *call)
+{
+    struct append *append = rig_ask("s1", call, 1);
+    char *text = arena_bytes(&append->arena, 1024);
+    memset(text, ' ', 1024);
+    text[0] = '{';
+    text[1023] = '}';
+    append->events[0].data = (struct str){text, 1024};
+    return append;
+}
+
+/* However many events are not listed yet, a lone ask or answer is one write and one sync of a few pages, and a call is
+ * found without a look at the others. */
+static void what_is_not_listed_yet_costs_nothing(void **state)
+{
+    enum { CALLS = 80, TURNS = 20, FRAME_BYTES = 4096 + 24 };
+    const struct counts most = {~0U, ~0U, ~0U, ~0U};
+    struct counts ask = most, answer = most, recent = most, older = most;
+    struct rig *rig = *state;
+    char call[16];
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    for (unsigned i = 0; i < CALLS; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        struct counts before = counts_now();
+        (void)rig_append(rig, large_ask(call), APPEND_KEPT);
+        keep_least(&ask, before);
+        before = counts_now();
+        (void)rig_append(rig, rig_answer("s1", call, "{}"), APPEND_KEPT);
+        keep_least(&answer, before);
+        if (i < CALLS - TURNS)
+            continue;
+        before = counts_now();
+        assert_int_equal(count_call(rig, "s1", call), 3);
+        keep_least(&recent, before);
+        before = counts_now();
+        assert_int_equal(count_call(rig, "s1", "not there"), 0);
+        keep_least(&older, before);
+    }
+    assert_int_equal(ask.syncs, 1);
+    assert_int_equal(answer.syncs, 1);
+    assert_in_range(ask.writes, 1, 1);
+    assert_in_range(answer.writes, 1, 1);
+    assert_in_range(ask.bytes, 1, 4 * FRAME_BYTES);
+    assert_in_range(answer.bytes, 1, 4 * FRAME_BYTES);
+    assert_in_range(recent.reads, 1, 16);
+    assert_in_range(older.reads, 1, 16);
+}
+
+/* The backend by itself, as the writer's thread uses it. */
+static void tables_are_filled_behind_the_answer(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct backend_handle *writer;
+    const char *place;
+    const struct backend *backend = backend_find(rig->url, &place);
+    char call[16];
+    unsigned quick = 0;
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    for (unsigned i = 0; i < 200; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        struct append *append = rig_ask("s1", call, 0);
+        bool begun = backend->begin_quickly(writer);
+        quick += begun;
+        assert_true(begun || quick == 128);
+        assert_true(rc_ok(backend->commit(writer, append, &err)));
+        assert_int_equal(append->outcome, APPEND_KEPT);
+        append_free(append);
+        assert_int_equal(ask_sql(rig, INDEXED), 0);
+    }
+    assert_int_equal(quick, 128);
+    assert_true(rc_ok(backend->catch_up(writer, &err)));
+    assert_int_equal(ask_sql(rig, INDEXED), 400);
+    assert_true(backend->begin_quickly(writer));
+    struct append *append = rig_ask("s1", "last", 0);
+    assert_true(rc_ok(backend->commit(writer, append, &err)));
+    append_free(append);
+    backend->close(writer);
+    rig_verify_well(rig, 402);
+}
+
 int main(void)
 {
+    real = sqlite3_vfs_find(NULL);
+    counting = *real;
+    counting.zName = "counting";
+    counting.xOpen = counting_open;
+    if (sqlite3_vfs_register(&counting, 1) != SQLITE_OK)
+        return 1;
     const struct CMUnitTest tests[] = {
         TEST(events_that_a_crash_left_unlisted_are_listed_at_start),
         TEST(what_is_forgotten_is_listed_first),
         TEST(events_are_listed_many_at_once),
+        TEST(what_is_not_listed_yet_costs_nothing),
+        TEST(tables_are_filled_behind_the_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
