@@ -143,16 +143,17 @@ static void forget_partials(struct gate *gate, const struct event *event)
         people_drop(open, token);
 }
 
-/* Keeps the call in memory for its report, which follows soon. A large call is not kept: its report reads it from the
- * store. */
+/* Keeps the call in memory for whoever waits for its answer, and for its report, which follows soon. A large call is
+ * not kept: it is read from the store. */
 static void remember(struct gate *gate, const struct open *open, const struct event *response)
 {
-    struct event call = {.kind = EVENT_TOOL_CALL, .seq = open->seq, .at_ms = open->requested_ms,
-                         .session = open->session, .thread = open->thread, .call = open->call, .actor = open->actor,
-                         .data = open->call_data};
-    struct event request = call;
-    request.kind = EVENT_TOOL_APPROVAL_REQUEST;
-    request.data = open->request_data;
+    struct event request = {.kind = EVENT_TOOL_APPROVAL_REQUEST, .seq = open->seq, .at_ms = open->requested_ms,
+                            .session = open->session, .thread = open->thread, .call = open->call,
+                            .actor = open->actor, .data = open->request_data};
+    struct event call = request;
+    call.kind = EVENT_TOOL_CALL;
+    call.seq = open->seq - 1; /* it was kept right before its request */
+    call.data = open->call_data;
     recent_add(&gate->core.recent, (struct event[]){call, request, *response}, 3);
 }
 
@@ -179,8 +180,7 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
         return;
     if (is_denial(event))
         quota_denied(gate, open->actor);
-    else
-        remember(gate, open, event);
+    remember(gate, open, event);
     core_due_remove(&gate->core, open);
     waits_return_input(&gate->core, open);
     open_free(gate, open);

@@ -164,9 +164,9 @@ static void recent_calls_are_bounded(void **state)
         recent_add(&core.recent, &made, 1);
         assert_true(core.recent.count <= 256);
     }
-    assert_true(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c0"), &call));
-    assert_true(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c1998"), &call));
-    assert_false(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c1"), &call));
+    assert_true(recent_find(&core.recent, &arena, STR("ses_1"), STR("c0"), &call));
+    assert_true(recent_find(&core.recent, &arena, STR("ses_1"), STR("c1998"), &call));
+    assert_false(recent_find(&core.recent, &arena, STR("ses_1"), STR("c1"), &call));
     recent_clear(&core.recent);
     assert_int_equal(core.recent.bytes, 0);
 }
@@ -339,6 +339,41 @@ static void whoever_waits_is_rung_once(void **state)
     assert_int_equal(a.ask.call.status, CALL_ALLOWED);
     assert_null(waits_next(&core, now));
     assert_int_equal(core.waiting, 0);
+    due_done(&core.waits);
+}
+
+/* While it waited, the call was not in memory. */
+static void an_answered_wait_reads_only_what_is_not_remembered(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct event events[] = {
+        event(EVENT_TOOL_CALL, 1, asked),
+        event(EVENT_TOOL_APPROVAL_REQUEST, 2, "{\"toolCallId\":\"c\"}"),
+        event(EVENT_TOOL_APPROVAL_RESPONSE, 3, "{\"toolCallId\":\"c\",\"decision\":\"deny\"}"),
+    };
+    (void)state;
+    for (size_t remembered = 0; remembered <= 3; remembered++) {
+        struct asking a;
+        begin_ask(&a, &arena, 1000);
+        assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
+        a.ask.reread = true;
+        a.ask.call = (struct call){.status = CALL_AWAITING};
+        if (remembered)
+            recent_add(&core.recent, events, remembered);
+        waits_follow(&core, &events[2]);
+        assert_ptr_equal(waits_next(&core, now), &a.ask.op);
+        struct out out = step(&a.ask.op);
+        assert_true(!out.park && !out.append);
+        assert_int_equal(out.read != NULL, remembered < 3); /* remembered before its answer came: it does not count */
+        read_free(out.read);
+        if (remembered == 3) {
+            assert_int_equal(a.ask.call.status, CALL_DENIED);
+            assert_true(str_is(a.ask.call.input, "{}"));
+            assert_int_equal(a.ask.call.response_seq, 3);
+        }
+        recent_clear(&core.recent);
+        assert_int_equal(core.waiting, 0);
+    }
     due_done(&core.waits);
 }
 
@@ -814,6 +849,7 @@ int main(void)
         TEST(an_answer_to_a_known_call_is_not_missed),
         TEST(whoever_waits_is_rung_once),
         TEST(whoever_waits_looks_again_when_the_session_has_left),
+        TEST(an_answered_wait_reads_only_what_is_not_remembered),
         TEST(a_wait_ends_with_its_time),
         TEST(a_stale_verdict_is_judged_again),
         TEST(the_first_decision_wins),

@@ -266,7 +266,8 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
     waits_leave(core, ask, ask->hung_up, now);
     if (ask->reread && op->err.code == ERR_OK) {
         ask->reread = false;
-        look_up(ask, out);
+        if (!ask->answered || !recent_find(&core->recent, op->arena, ask->session, ask->id, &ask->call))
+            look_up(ask, out);
     }
 }
 

@@ -90,12 +90,13 @@ bool core_take_call(struct arena *arena, struct call *call, struct str session, 
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now);
 
-/* ---- calls that were allowed a moment ago (recent.c) ---- */
+/* ---- calls that were answered or let pass a moment ago (recent.c) ---- */
 /* Remembers a call by its events: TOOL_CALL and, if a person was asked, request and response. */
 void recent_add(struct recent *recent, const struct event *events, size_t count);
-/* True when the call is remembered and allowed; it may have a result by now, which the append of one finds out. */
-bool recent_allowed(const struct recent *recent, struct arena *arena, struct str session, struct str call,
-                    struct call *ret_call);
+/* True when the call is remembered, as it was when it got its answer; it may have a result by now, which the append of
+ * one finds out. */
+bool recent_find(const struct recent *recent, struct arena *arena, struct str session, struct str call,
+                 struct call *ret_call);
 void recent_clear(struct recent *recent);
 
 /* ---- open calls, and who waits for them (waits.c) ---- */

@@ -1,5 +1,5 @@
-/* Calls that were let pass a moment ago. Their agent is about to report what came of them: the call need not be read
- * from the store again. Only a help: what is not in here, or not allowed as far as is known here, is read. */
+/* Calls that were answered or let pass a moment ago. Their agent waits for the answer, or is about to report what came
+ * of it: the call need not be read from the store again. Only a help: what is not in here is read. */
 #include "gate/core/core.h"
 
 #include <stdlib.h>
@@ -85,15 +85,15 @@ void recent_add(struct recent *recent, const struct event *events, size_t count)
         drop_first(recent);
 }
 
-bool recent_allowed(const struct recent *recent, struct arena *arena, struct str session, struct str call,
-                    struct call *ret_call)
+bool recent_find(const struct recent *recent, struct arena *arena, struct str session, struct str call,
+                 struct call *ret_call)
 {
     struct call_key key = call_key(session, call);
     const struct recent_call *known = key.n ? map_get(&recent->calls, call_key_str(&key)) : NULL;
     *ret_call = (struct call){0};
     for (size_t i = 0; known && i < known->count; i++)
         call_apply(arena, ret_call, &known->events[i]);
-    return known && call_allowed(ret_call);
+    return known && ret_call->status != CALL_AWAITING; /* its request may have come after it was remembered */
 }
 
 void recent_clear(struct recent *recent)

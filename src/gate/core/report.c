@@ -55,7 +55,7 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
             keep(r, op->found, now, out);
             return;
         }
-        if (recent_allowed(&core->recent, op->arena, r->session, r->call, &r->state)) {
+        if (recent_find(&core->recent, op->arena, r->session, r->call, &r->state) && call_allowed(&r->state)) {
             keep_result(r, now, out);
             return;
         }

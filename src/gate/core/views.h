@@ -53,7 +53,7 @@ struct due {
     size_t count, room;
 };
 
-/* Calls that were let pass a moment ago (recent.c), in the order they came; bounded. */
+/* Calls that were answered or let pass a moment ago (recent.c), in the order they came; bounded. */
 struct recent_call;
 struct recent {
     struct map calls;    /* key → struct recent_call */
