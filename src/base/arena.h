@@ -14,6 +14,7 @@
 
 struct arena_block;
 
+/* Belongs to one thread at a time. A zeroed struct is an empty arena; arena_done makes it empty again. */
 struct arena {
     struct arena_block *blocks;
     char *at;

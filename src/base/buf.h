@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+/* Owned by whoever initialized it: BUF_SCOPE frees it at the end of the block, buf_done does it by hand. */
 struct buf {
     char *p;
     size_t n;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* The position in the text, and the limits that are left: depth and number of values. */
 struct reader {
     struct arena *arena;
     const char *start;

@@ -16,6 +16,8 @@
 
 enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
+/* A parsed value. It lives in the arena of the parse, and its raw bytes point into the parsed text, which must
+ * live as long. */
 struct json {
     enum json_type type;
     unsigned count;            /* children */

@@ -15,6 +15,7 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 
+/* One key with its value; made by LOG_S, LOG_C and LOG_I at the call. */
 struct log_field {
     const char *key; /* NULL ends the list */
     bool is_number;

@@ -9,6 +9,7 @@
 
 struct map_slot;
 
+/* Keys are copied, values belong to the caller. A zeroed struct is an empty map; map_done frees the keys. */
 struct map {
     struct map_slot *slots;
     size_t cap;

@@ -16,6 +16,8 @@ struct slot {
     struct slot *next;
 };
 
+/* A block of equal slots. One with a free slot is in the list of its class; one that is empty goes back to the
+ * heap. */
 struct slab {
     struct slab *next, *previous; /* of those with room */
     struct slot *free;

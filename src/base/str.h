@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Does not own its bytes and is not terminated. A NULL pointer means "not there", which differs from an empty
+ * text. */
 struct str {
     const char *p;
     size_t n;

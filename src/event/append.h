@@ -20,6 +20,7 @@ enum need_kind {
     NEED_NONE_AFTER, /* `session` (empty: the installation, its tokens and rules) has no event after this seq */
 };
 
+/* A condition under which an append is kept; which fields count follows from the kind. */
 struct need {
     enum need_kind need;
     enum event_kind kind;

@@ -44,6 +44,7 @@ enum call_status {
     CALL_STATUS_COUNT
 };
 
+/* The state of a call: computed by call_apply from its events, never stored. */
 struct call {
     struct str id, session, thread, name, cwd;
     struct str dialect;        /* the agent whose tool names are used; empty: not known */

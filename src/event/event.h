@@ -47,6 +47,7 @@ enum event_kind {
     EVENT_KIND_END
 };
 
+/* Its texts belong to whoever holds the event: an append, a read, or an arena (event_copy). */
 struct event {
     uint64_t seq;         /* one order for the whole store, from 1, without gaps */
     uint64_t no;          /* its number within its session, from 1; 0: kept before sessions counted theirs */

@@ -48,6 +48,7 @@ struct search_hit {
     struct str session, call;
 };
 
+/* A question to the store and its answer. The store owns it between store_read and `done`. */
 struct read {
     enum read_kind kind;
     struct arena arena;    /* owns the question's strings and the answer */

@@ -28,6 +28,7 @@ struct session_rule {
     struct session_rule *next;
 };
 
+/* The state of a session: computed by session_apply. Owned by the gate's cache and lent for the time of a call. */
 struct session {
     struct arena arena;
     struct str id, title, cwd, mode, owner, main_thread;

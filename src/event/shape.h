@@ -48,6 +48,7 @@ struct shape_texts {
     size_t count;
 };
 
+/* A member of an event's data: its name on the wire, its place in the struct, its type. */
 struct shape_field {
     const char *wire;
     size_t wire_bytes;
@@ -59,6 +60,7 @@ struct shape_field {
     const char *words;
 };
 
+/* The description of one kind of data, from which reading, writing, documents and types are made. */
 struct shape {
     const char *name;
     enum event_kind kind; /* EVENT_NONE: only part of others */

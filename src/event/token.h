@@ -43,6 +43,7 @@ enum role {
 #undef X
 };
 
+/* A token without its secret. */
 struct token {
     struct str id, name, session, hash;
     struct str *folders;    /* absolute paths in which it may start sessions, as a person allowed */

@@ -29,6 +29,7 @@ enum tool_hint {
     HINT_OPEN_WORLD = 1 << 4,
 };
 
+/* A call as rules see it, under our names. */
 struct tool_facts {
     struct str name;
     enum tool_class class;

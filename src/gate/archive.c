@@ -15,6 +15,8 @@
 
 enum { MOVES_AT_ONCE = 8 };
 
+/* The one archiving that may be under way. Made and freed on the loop; its thread touches `plan` and `err`
+ * until it is joined. */
 struct archivist {
     struct gate *gate;
     struct gate_archiving *archiving;

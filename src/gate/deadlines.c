@@ -22,6 +22,7 @@ enum {
     TRY_AGAIN_MS = 1000,   /* delay after a failed attempt to store a timeout */
 };
 
+/* A decision that Nod makes itself; frees itself in timed_out. */
 struct overdue {
     struct arena arena;
     struct decide decide;

@@ -14,6 +14,7 @@
 
 enum { TOOL_THREADS_MAX = 64 };
 
+/* The driver's side of one struct execute: a job for a worker, and the arena that the worker allocates in. */
 struct execution {
     struct gate *gate;
     struct execute *execute;
@@ -58,6 +59,7 @@ void gate_keep(struct gate *gate, struct append *append) { store_append(gate->st
 
 /* ---- the effect ---- */
 
+/* Output of a tool on its way from the worker to the loop; on the worker's stack, since the worker waits. */
 struct saying {
     struct loop_call loop_call;
     const struct execution *x;

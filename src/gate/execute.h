@@ -64,6 +64,7 @@ struct execute_outcome {
 /* Whether the files are as they were when the person saw them. */
 enum shown { SHOWN_SAME, SHOWN_CHANGED, SHOWN_UNKNOWN };
 
+/* The operation "do an allowed call". The caller fills in the first part and gets the outcome back in `done`. */
 struct execute {
     struct op op;
     struct str session, call, actor;

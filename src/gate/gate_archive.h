@@ -7,6 +7,7 @@
 
 struct gate;
 
+/* The operation behind POST /api/archive and --archive-after. */
 struct gate_archiving {
     struct op op;
     int64_t older_than_ms;

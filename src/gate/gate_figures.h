@@ -8,6 +8,8 @@
 struct gate;
 
 enum { GATE_BUCKETS = 12 };
+/* A copy of the counters, for /metrics and /readyz; since the start of this process unless a field says
+ * otherwise. */
 struct gate_figures {
     uint64_t calls;
     uint64_t requested, answered[DECISION_COUNT], recovered;

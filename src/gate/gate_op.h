@@ -26,6 +26,8 @@ struct due_place {
     size_t heap_at;             /* index + 1 in the heap; 0: not in a heap */
 };
 
+/* The head of every operation. Belongs to the caller, who must keep it until `done` is called; the gate links
+ * it meanwhile. */
 struct op {
     struct arena *arena;        /* owned by the caller */
     void (*done)(struct op *op);

@@ -9,6 +9,7 @@
 
 struct gate;
 
+/* The operation that changes the user's rules or the trust in a file: one RULE_CHANGED event. */
 struct rule_change {
     union {
         struct op op;
@@ -37,6 +38,7 @@ bool gate_project_file(struct gate *gate, struct arena *arena, const struct sess
 /* All layers as JSON; with a session also its project's and its own; `lint`: with what is wrong with them. */
 void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session, bool lint);
 
+/* A call that nobody makes, to be judged and explained. */
 struct explain {
     const struct session *session;
     struct str name, cwd;

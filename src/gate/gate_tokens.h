@@ -18,6 +18,8 @@ const struct token *gate_token_by_id(const struct gate *gate, struct str id);
 bool gate_token_secret(const struct gate *gate, const struct token *token, char secret[64]);
 const struct sign_key *gate_key(const struct gate *gate);
 
+/* The operation that makes or revokes a token: one TOKEN_CHANGED event. The secret is in it once, for the
+ * answer. */
 struct token_change {
     union {
         struct op op;

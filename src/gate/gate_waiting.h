@@ -22,6 +22,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
 struct listed {
     struct str session, call;
 };
+/* A question about the waiting calls, and its answer; the lists are in the caller's arena. */
 struct pending_list {
     struct str session, thread, agent; /* scope; empty: all */
     uint64_t after;      /* only calls whose request has a greater seq */

@@ -12,6 +12,7 @@
 #include "io/work.h"
 #include "tools/tools.h"
 
+/* One redirect; on the stack of the tool's thread, which waits until the loop has judged it. */
 struct hop {
     const struct hops *hops;
     struct arena arena;

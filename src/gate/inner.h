@@ -20,6 +20,7 @@ struct deadlines {
     int64_t not_before_us;            /* after a store error: when to try again */
 };
 
+/* An entry of the cache of sessions. */
 struct session_slot {
     struct session *session;    /* NULL while it is read */
     struct op *looks;           /* operations that wait until it is read */
@@ -28,6 +29,7 @@ struct session_slot {
     bool used;                  /* since the last eviction sweep */
 };
 
+/* The driver around the core: everything here is touched on the loop only, but for the workers' jobs. */
 struct gate {
     struct loop *loop;
     struct store *store;

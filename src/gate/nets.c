@@ -93,6 +93,7 @@ struct verdict nets_judge(struct arena *arena, const struct question *question)
 
 /* ---- asking ---- */
 
+/* The proxy's way to the gate for one box; owned by the proxy, which frees it with the box. */
 struct net_host {
     struct egress_host host;
     struct gate *gate;

@@ -7,6 +7,7 @@
 
 /* The counters of an agent or a session with waiting calls (quota.c). */
 enum { MANY_DENIALS = 5 };
+/* The calls of one agent (or session) that wait, and how often it asks and is denied. */
 struct asker {
     uint64_t calls, bytes;
     int64_t credit, asked_us;

@@ -196,6 +196,7 @@ void open_done(struct gate *gate)
     map_done(&gate->core.open);
 }
 
+/* The reads at the start, one after the other; freed when `ready` is called. */
 struct recovery {
     struct gate *gate;
     void (*ready)(void *arg, const struct err *err);

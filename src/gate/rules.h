@@ -26,6 +26,7 @@
 struct gate;
 struct gate_options;
 
+/* A rule of the user's layer as its events say; in the arena of struct rules. */
 struct rule_record {
     struct rule_source source;
     int64_t at_ms;
@@ -57,6 +58,7 @@ struct file_look {
     struct stat st;
 };
 
+/* The user's layer, the managed file and the trust in project files; sets for sessions are made from them. */
 struct rules {
     struct arena arena;
     struct rule_record *user; /* in order */

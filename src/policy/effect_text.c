@@ -333,6 +333,7 @@ void study_sed(struct studying *s)
 /* The token before the current one: decides whether a slash divides or begins a regular expression. */
 enum awk_before { AWK_OPERATOR, AWK_OPERAND, AWK_CLOSE };
 
+/* The state of the scan of an awk program. */
 struct awk {
     struct program p;
     enum awk_before before;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "policy/policy.h"
 
+/* One import while it runs: the file's text, and the rules and remarks so far. */
 struct importing {
     struct arena *arena;
     struct str text; /* text of the imported file */

@@ -140,6 +140,7 @@ static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_
     return str_empty(ret_value->text) ? bad(r, "a value that is not understood") : RC_OK;
 }
 
+/* One call of the file, as prefix_rule(pattern = […], decision = "allow"). */
 struct codex_call {
     struct str name;
     unsigned line;

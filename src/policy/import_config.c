@@ -9,6 +9,7 @@
 
 enum { KEYS_MAX = 8, TOML_DEPTH_MAX = 8 };
 
+/* The position in the file, and the table that the current line belongs to. */
 struct toml {
     struct importing *in;
     struct err *err;

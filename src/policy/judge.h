@@ -31,6 +31,7 @@ struct stop {
 
 enum { WROTE_MAX = 16 };
 
+/* The state of judging one call. */
 struct judging {
     struct arena *arena;
     const struct question *q;

@@ -13,6 +13,7 @@
 
 static const char *const no_rule = NO_RULE;
 
+/* The state of asking for one part whether rules cover it. */
 struct covering {
     struct judging *j;
     const struct folder *folder;

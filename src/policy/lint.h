@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "policy/ruleset.h"
 
+/* The state of checking a list of rules, one after the other. */
 struct linting {
     struct arena *arena;
     const struct rule_source *sources;

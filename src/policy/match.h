@@ -10,6 +10,7 @@
 #include "policy/rule.h"
 #include "policy/shell.h"
 
+/* The words of one simple command. Does not own them; `joined` and `bare` are made at first use. */
 struct argv {
     const struct word *words;
     size_t count;
@@ -38,6 +39,7 @@ struct place {
     bool file;   /* a regular file: nothing is below it */
 };
 
+/* The three folders that relative rules begin in. */
 struct places {
     struct place cwd, project, home;
 };

@@ -9,6 +9,7 @@
 enum sweep_kind { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
 enum { SWEEP_DEEP = 64 }; /* levels: everything below */
 
+/* The files to look at, as a folder and a depth: one sweep per call, the union of what its parts read. */
 struct sweep {
     enum sweep_kind kind;
     struct str folder; /* all of them are below it */

@@ -56,6 +56,7 @@ static const struct {
 #undef X
 };
 
+/* A rule while it is parsed. */
 struct making {
     struct arena *arena;
     struct str text; /* text of the whole rule */

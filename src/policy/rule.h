@@ -39,6 +39,7 @@ enum rule_kind {
 
 enum path_base { BASE_ROOT, BASE_CWD, BASE_PROJECT, BASE_HOME, BASE_COUNT };
 
+/* A parsed rule; which fields are set follows from `kind`. Everything lives in the arena of the parse. */
 struct rule {
     enum rule_kind kind;
     struct str tool;

@@ -6,6 +6,7 @@
 #include "policy/match.h"
 #include "policy/policy.h"
 
+/* A rule as the judge uses it. */
 struct compiled {
     struct rule rule;
     struct rule_source source; /* copied; `text` is canonical */
@@ -16,6 +17,7 @@ struct compiled {
 /* Which of the two questions (match.h) a rule answers. */
 enum rule_side { SIDE_ALLOW, SIDE_STOP, SIDE_COUNT };
 
+/* A hash table with chains by index, over the rules of one side. */
 struct rule_index {
     uint32_t *heads; /* by hash; 0: empty, else the number of a rule + 1 */
     uint32_t mask;
@@ -23,6 +25,7 @@ struct rule_index {
     uint64_t *hash;  /* hash values, one per rule */
 };
 
+/* All rules that hold for a session; immutable, freed as a whole (rule_set_free). */
 struct rule_set {
     struct arena arena;
     struct compiled *rules;

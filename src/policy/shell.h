@@ -39,6 +39,7 @@ enum {
     WORD_UNKNOWABLE = WORD_RUNS | WORD_DOUBT,
 };
 
+/* One word of a command line in three forms; see target.h for shapes. */
 struct word {
     struct str raw;  /* as written in the source */
     struct str text; /* after expansion; unknown values are holes */
@@ -76,6 +77,7 @@ enum node_kind {
 
 enum node_join { JOIN_NONE, JOIN_AND, JOIN_OR };
 
+/* A node of the tree; children are linked by `next`. Lives in the arena of the parse. */
 struct node {
     enum node_kind kind;
     enum node_join join;    /* how it is joined to the part before it */
@@ -96,6 +98,7 @@ struct node {
     bool inside_bad;        /* set by the judge: a command in a substitution is not allowed */
 };
 
+/* A parsed text: the tree, and whether all of it was understood. */
 struct shell {
     struct node *root;      /* never NULL */
     const char *doubt;      /* NULL: all of it was understood */

@@ -57,6 +57,7 @@ struct heredoc {
     struct heredoc *next;
 };
 
+/* The state of lexer and parser together. Copied for a substitution, whose end only the parser can find. */
 struct shell_parser {
     struct arena *arena;
     struct str text;

@@ -20,6 +20,7 @@ struct value {
     bool tame;        /* it stays one word, and is neither an option nor an assignment */
 };
 
+/* All values that the line gives to variables; each use takes every value of its name. */
 struct values {
     struct arena *arena;
     struct value list[VALUES_MAX];

@@ -7,6 +7,7 @@
 
 enum breadth { BREADTH_EXACT, BREADTH_HOST, BREADTH_KIND, BREADTH_PROGRAM, BREADTH_COUNT };
 
+/* The suggestions so far, for one call. */
 struct suggesting {
     struct arena *arena;
     const struct question *q;
@@ -226,6 +227,7 @@ static struct str breadth_warning(struct suggesting *s, struct judging *j, struc
     return arena_printf(s->arena, "this is all of `%.*s`, also what changes or publishes things", STR_ARG(program));
 }
 
+/* The parts of a command line that no rule covers yet, and the files of their redirections. */
 struct open_parts {
     struct node *nodes[SUGGESTION_RULES_MAX];
     size_t count;

@@ -13,6 +13,7 @@ struct made_option {
     bool marked;
 };
 
+/* A row while it is made, from marks and facts; table_write.c turns it into struct table_row. */
 struct row {
     const char *file;
     unsigned line;

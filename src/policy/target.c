@@ -456,6 +456,7 @@ static bool find_brace(struct str shape, size_t *ret_open, size_t *ret_close)
     return false;
 }
 
+/* The alternatives of a word's braces so far. */
 struct expansion {
     struct arena *arena;
     struct str *list;

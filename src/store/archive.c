@@ -65,6 +65,7 @@ struct rc archive_verify(const char *path, struct store_check *ret_check, struct
 
 /* ---- a plan from a file ---- */
 
+/* A plan while it is made: the store it reads, the file it writes or reads back. */
 struct planning {
     const struct archiving *archiving;
     struct archive_source store, file;
@@ -329,6 +330,7 @@ void archive_plan_free(struct archive_plan *plan, bool finished)
 
 /* ---- without a server ---- */
 
+/* Archiving without a server. */
 struct alone {
     const struct backend *backend;
     struct backend_handle *writer;

@@ -22,6 +22,7 @@ struct named_session {
     struct named_session *next;
 };
 
+/* The files that the store names, each with its sessions. */
 struct checking {
     struct archive_source store;
     struct archive_checks *checks;

@@ -80,6 +80,7 @@ static struct rc is_finished(const struct archive_source *source, const struct c
 
 /* ---- one session into the file ---- */
 
+/* One session while its events are written. */
 struct writing {
     struct archive_file *file;
     const struct chain_end *chain;
@@ -163,6 +164,7 @@ static struct rc write_session(const struct archive_source *source, struct archi
 
 /* ---- all of them ---- */
 
+/* The archive that is written, session after session. */
 struct export {
     const struct archive_source *source;
     const char *path;

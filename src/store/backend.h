@@ -28,6 +28,8 @@ enum backend_role {
 };
 enum tidy_need { TIDY_NOT, TIDY_BESIDE, TIDY_BEFORE };
 
+/* A way of keeping events, as a table of functions. All of them block; a handle is used by one thread at a
+ * time. */
 struct backend {
     const char *scheme;
 

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+/* One of the two stores of a copy. */
 struct end {
     const struct backend *backend;
     const char *place;

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+/* Written by the store's threads, read by the loop. */
 struct figures {
     _Atomic uint64_t groups, kept, events, refused, failed, reads, read_us, commit_us;
     _Atomic uint64_t group_size_counts[8];

@@ -19,12 +19,14 @@ enum {
     FEED_EVENTS = 256, /* given to the follower in one call */
 };
 
+/* A reader's thread with the handle that only it uses. */
 struct store_reader {
     struct store *store;
     struct backend_handle *handle;
     pthread_t thread;
 };
 
+/* The lists between the loop and the threads, each with the lock that guards it. */
 struct store {
     const struct backend *backend;
     struct backend_handle *writer;

@@ -30,6 +30,7 @@ struct fact_head {
     struct fact_head *next;
 };
 
+/* A call as far as it is known: the seq of each of its events. */
 struct fact_call {
     struct str session, call, key; /* the key: "session\ncall" */
     uint64_t seqs[EVENT_KIND_END]; /* by kind, 0: there is none */
@@ -39,12 +40,14 @@ struct fact_call {
     struct fact_call *next;
 };
 
+/* The last status of a thread's run, by its seq. */
 struct fact_run {
     struct str session, thread;
     uint64_t seq; /* seq of its last RUN_STATUS event, 0: none */
     struct fact_run *next;
 };
 
+/* Everything that a group depends on. Made for one group and thrown away with it. */
 struct facts {
     struct arena arena;
     struct fact_head *first_head, **end_head;
@@ -75,6 +78,7 @@ struct event_row {
     const struct archived *leaves; /* set: this event archives its session, whose other events are deleted */
 };
 
+/* The rows that a kept group adds, in the order of seq. */
 struct rows {
     struct event_row *events;
     size_t count;

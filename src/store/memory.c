@@ -31,6 +31,7 @@ struct known_call {
     uint64_t seqs[MEMORY_CALL_KINDS];
 };
 
+/* The facts about one place; found by its name, so that two handles of a process share them. */
 struct memory {
     char *place;
     unsigned handles;     /* reference count, guarded by memories_lock */

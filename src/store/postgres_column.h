@@ -15,6 +15,7 @@ struct column {
     uint32_t rows;
 };
 
+/* Rows on their way to the server: one array parameter per column. */
 struct columns {
     struct column columns[COLUMNS_MAX];
     int count;

@@ -6,6 +6,7 @@
 
 enum { READ_MS = 10000 }; /* a question waits so long for the database to be there */
 
+/* The statement for a read and its parameters; may be sent again after a lost connection. */
 struct postgres_question {
     struct arena arena;
     struct params params;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* An archive that is being filled; not usable before archive_file_end. */
 struct archive_file {
     struct sqlite3 *db;
     struct sqlite3_stmt *event, *head;

@@ -225,6 +225,7 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int versio
 
 /* ---- the end of the log ---- */
 
+/* Statements for the look at the end of the store. */
 struct tail {
     struct sqlite3 *db;
     const char *path;

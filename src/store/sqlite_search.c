@@ -18,6 +18,7 @@ enum {
     TRIGRAMS_MAX = 64, /* of what is searched for; the rest is left to the comparison */
 };
 
+/* The index of one store; used by one worker at a time. */
 struct search_index {
     struct sqlite3 *db;
     uint64_t last_seq;

@@ -24,6 +24,7 @@
 struct append;
 struct read;
 
+/* The request to archive. */
 struct archiving {
     const char *url;     /* URL of the store */
     const char *folder;  /* where archives are; made when it is not there */
@@ -37,6 +38,8 @@ struct archive_session {
     struct archived archived;
 };
 
+/* Sessions that are in a verified file and may leave the store now. Owned by the caller; it holds the lock of
+ * the folder. */
 struct archive_plan {
     struct arena arena;
     struct str actor;

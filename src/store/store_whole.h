@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+/* The result of a verification. bad_seq 0: everything is as it was written. */
 struct store_check {
     uint64_t events, sessions, open;
     uint64_t archived;     /* sessions whose events are in archives */

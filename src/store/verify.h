@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "store/backend.h"
 
+/* The state of a walk over a whole store. */
 struct verifier {
     struct store_check *check;
     bool archive;            /* checking an archive: chains are whole, but the sequence numbers have gaps */

@@ -20,6 +20,7 @@ struct data_tool_result;
 #define DEFINITION_TOOL "McpDefinition"
 #define SERVERS_TOOL "McpServers"
 
+/* The time of a step, taken by the driver: the core reads no clock. */
 struct now {
     int64_t wall_ms, steady_us;
 };

@@ -6,6 +6,7 @@
 
 enum { RECENT_MOST = 256, RECENT_BYTES_MAX = 512 << 10, RECENT_CALL_BYTES_MAX = 32 << 10, EVENTS_MOST = 3 };
 
+/* The events of one call, with their texts behind the struct: one allocation. */
 struct recent_call {
     struct recent_call *next;
     struct event events[EVENTS_MOST];

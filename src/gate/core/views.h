@@ -15,6 +15,7 @@ struct partial {
     bool is_signed;
     struct partial *next;
 };
+/* The partial answers to one call, all to the same input. */
 struct partials {
     struct arena arena;
     struct str input;      /* the changed input that they allowed; empty: the input as asked */
