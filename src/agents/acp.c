@@ -49,6 +49,7 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
     }
 }
 
+/* The parts of an ask from which the call is made out. */
 struct reading {
     struct arena *arena;
     const struct agent *agent;

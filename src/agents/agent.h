@@ -123,6 +123,7 @@ struct agent_mcp {
     const char *member; /* JSON: the member's name; TOML: the tables [member.NAME] */
 };
 
+/* All that Nod knows of an agent: one file in known/ each. */
 struct agent {
     const char *name, *title;
     struct agent_hooks hooks;

@@ -11,6 +11,7 @@
 
 enum { LINE_BYTES_MAX = 64 << 20, LINE_KEPT_BYTES = 1 << 20, LINE_END_BYTES = 2 };
 
+/* Owns its buffer (lines_done frees it); the lines it gives out are valid until the next call. */
 struct lines {
     struct buf buf;
     size_t bytes_max;

@@ -13,6 +13,7 @@ enum { PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000 };
 
 /* ---- a run and its events ---- */
 
+/* A request about an existing run: its thread's events are read, then `then` answers. */
 struct looking {
     struct run_state state;
     struct str thread;
@@ -197,6 +198,7 @@ void api_requests_events(struct exchange *x)
 
 /* ---- a new one ---- */
 
+/* A request for a new run while its session is found or made. */
 struct asking {
     struct run_op start;
     struct session_change change;

@@ -150,6 +150,7 @@ struct state_call {
     struct call call;
 };
 
+/* A live stream of an agent's state; owned by the HTTP stream, freed when that is gone. */
 struct state_stream {
     struct watcher watcher;
     struct http_stream *stream;

@@ -21,6 +21,7 @@ struct http_server;
 struct notify;
 struct runtime;
 
+/* Read once by api_new; the strings must live as long as the API. */
 struct api_options {
     struct gate *gate;
     struct runtime *runtime;  /* runs of our own agent */

@@ -23,6 +23,7 @@ enum {
     ABOUT_BYTES = 240,
 };
 
+/* One call with its answer, as a row of the audit. */
 struct record {
     uint64_t seq;
     int64_t called_ms, decided_ms;
@@ -37,6 +38,7 @@ struct record {
 
 enum audit_format { FORMAT_JSON, FORMAT_CSV, FORMAT_LINES };
 
+/* A page of the audit while it is collected. Lives in the exchange's arena. */
 struct audit {
     struct exchange *x;
     struct arena *arena;

@@ -18,6 +18,7 @@
 
 enum { ANCESTORS_MAX = 64, SHELLS_MAX = 4, PROCESSES_MAX = 256, ALERT_EVERY_MS = 60000 };
 
+/* The last processes that asked as agents: a ring, so an agent that asked long ago may be forgotten. */
 struct below {
     struct process_id agents[PROCESSES_MAX]; /* the last ones */
     size_t at;

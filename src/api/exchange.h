@@ -1,4 +1,3 @@
-/* One request on its way through the API, and what the files of api/ share; nobody else includes this. */
 #ifndef API_EXCHANGE_H
 #define API_EXCHANGE_H
 
@@ -95,6 +94,7 @@ const struct route *routes_all(size_t *ret_count);
 const struct socket_kind *socket_message(size_t at);
 const struct socket_kind *terminal_message(size_t at);
 
+/* One request on its way through the API. Freed with the request, when it is answered or its client has gone. */
 struct exchange {
     struct api *api;
     struct gate *gate;

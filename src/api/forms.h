@@ -8,6 +8,7 @@
 enum form { FORM_SSE, FORM_MESSAGE, FORM_SSE_MESSAGE, FORM_SSE_CLOUD, FORM_COUNT };
 _Static_assert((int)FORM_COUNT == (int)HAPPENING_FORMS, "each form has its place");
 
+/* Which events a page or a stream shows. */
 struct event_scope {
     struct str session, thread; /* empty: all */
     uint64_t kinds;             /* bits; 0: all */

@@ -17,6 +17,7 @@
 
 enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400 };
 
+/* A hook's request while its call waits. */
 struct hooking {
     struct exchange *x;
     struct hook hook;

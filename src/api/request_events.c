@@ -101,6 +101,7 @@ void request_tell(struct request_teller *teller, const struct event *event)
 
 /* ---- the stream ---- */
 
+/* A live stream of a run's events; freed when the stream is gone. */
 struct listener {
     struct arena arena;          /* owns the strings below */
     struct watcher watcher;

@@ -21,6 +21,7 @@
 
 enum { REQUESTS_OPEN_MAX = 256 };
 
+/* One WebSocket. Freed when the socket is gone and the last of its requests was answered. */
 struct socket_channel {
     struct api *api;
     struct http_socket *socket; /* NULL when it is gone */
@@ -149,6 +150,7 @@ static void stop_watching(struct socket_channel *channel)
     arena_done(&channel->scope);
 }
 
+/* A subscribe message while its session is looked up. */
 struct subscription {
     struct arena arena;
     struct socket_channel *channel;

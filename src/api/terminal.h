@@ -18,6 +18,7 @@ enum { VIEWS_MAX = 16, UUID_BYTES = 37 };
 
 struct view;
 
+/* One terminal's WebSocket, with the sessions that it shows (views). */
 struct terminal {
     struct api *api;
     struct http_socket *socket;  /* NULL: disconnected */

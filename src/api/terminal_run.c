@@ -16,6 +16,7 @@ static const char *const safe_tools[] = {"Read", "Glob", "Grep", "TodoWrite", "W
 
 enum said { UNSAID, SAID_NO, SAID_YES };
 
+/* A "run" message, read. */
 struct order {
     struct str session, cwd;
     struct str mode;             /* sdk, toolApproval, bypassPermissions; empty: it does not say */

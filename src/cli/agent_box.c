@@ -33,6 +33,7 @@
 
 enum { ENVIRONMENT_MAX = 96, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
 
+/* The box of an agent and its proxies. The proxies' threads use it until the box has ended. */
 struct agent_box {
     struct egress_host host;
     struct egress *egress;

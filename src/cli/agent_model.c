@@ -24,6 +24,7 @@ enum {
     READ_LOOKS = 600,
 };
 
+/* One request of the agent to its model, passed on with the key that the agent does not have. */
 struct call_to_model {
     struct arena arena;
     const struct model_proxy *proxy;

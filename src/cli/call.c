@@ -22,6 +22,7 @@ enum {
     INTERRUPTED_STATUS = 130,
 };
 
+/* One `nod call`, over all its attempts. */
 struct calling {
     struct cli *cli;
     struct str id, thread, body;

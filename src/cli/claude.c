@@ -31,6 +31,7 @@ enum { LARGE_BYTES = 256 << 10, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_
        SCREEN_TICK_MS = 200 };
 enum claude_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 
+/* The whole of `nod claude`; static, because threads use it until the process ends. */
 struct wrapper {
     struct cli *cli;
     struct claude_args args;

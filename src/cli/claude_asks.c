@@ -28,6 +28,7 @@ enum {
     BACKOFF_MS_MAX = 2000,
 };
 
+/* One question, owned by its thread; in the list of struct claude_asks while it is open. */
 struct claude_asking {
     struct claude_asks *asks;
     struct claude_asking *next;

@@ -15,6 +15,7 @@
 
 enum { SCREEN_STDIN, SCREEN_RING, SCREEN_NOTES, SCREEN_CHILD, SCREEN_FDS };
 
+/* The screen of `nod claude`; used by the main thread. */
 struct claude_screen {
     bool wanted;         /* the person sits at a terminal and wants a conversation */
     bool open;

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* The position on the command line. */
 struct reader {
     struct cli *cli;
     int argc;

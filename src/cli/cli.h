@@ -18,6 +18,7 @@ struct cli;
 struct http_client;
 struct identity;
 
+/* An option of a command, for parsing, help, manual and completions. */
 struct option {
     char letter;       /* 0: none */
     const char *name;  /* NULL ends a list */
@@ -56,6 +57,7 @@ struct option_use {
     const char *value; /* NULL: none */
 };
 
+/* A command while it runs: what was typed, the settings, and the connection to the server. */
 struct cli {
     struct arena arena; /* lives as long as the command */
     struct settings settings;

@@ -11,6 +11,7 @@
 #include "cli/view.h"
 #include "io/clock.h"
 
+/* The answer that the options describe. */
 struct deciding {
     const char *decision;
     bool allows;

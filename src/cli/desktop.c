@@ -19,6 +19,7 @@
 
 enum { NOTES_MAX = 32, LOOK_EVERY_MS = 5000, AGAIN_MS = 1000 };
 
+/* A notification that the desktop shows for a waiting call. */
 struct shown_note {
     uint32_t id;            /* the desktop's id of the notification; 0: a free slot */
     bool closed;            /* by the person: it is not shown again */

@@ -58,6 +58,7 @@ enum {
 static const int64_t clock_earliest_ms = 1735689600000; /* 2025: nod is younger than that */
 static const int64_t clock_slack_ms = 60000;
 
+/* One line of the doctor's report. */
 struct finding {
     enum level level;
     struct str words;  /* the finding itself */

@@ -14,6 +14,7 @@ enum follow_on {
     FOLLOW_AGAIN, /* the event was not handled: deliver it again a little later */
 };
 
+/* A place in the log, and what to do with each event from there on. */
 struct follow {
     struct cli *cli;
     struct str scope; /* the part of the query that says which events: "&session=…" or nothing */

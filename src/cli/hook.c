@@ -28,6 +28,7 @@ enum {
     BLOCKS_STATUS = 2,
 };
 
+/* One hook call, over all its attempts. */
 struct hooked {
     struct cli *cli;
     const struct agent *agent;

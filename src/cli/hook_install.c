@@ -27,6 +27,7 @@ enum {
     SPARE_S = 30,           /* our own deadline ends so long before the agent's timeout */
 };
 
+/* An installation or removal while it is prepared. */
 struct edit {
     struct cli *cli;
     const struct agent *agent;

@@ -5,6 +5,7 @@
 #include "agents/agent.h"
 #include "cli/cli.h"
 
+/* How a hook is installed, as the options or `nod setup` say. */
 struct hook_choice {
     bool remove, strict, http;
     bool start;            /* start a server when none runs */

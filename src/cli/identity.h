@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "http/http.h"
 
+/* An identity file, read. */
 struct identity {
     const char *path, *address;
     struct str name, token;

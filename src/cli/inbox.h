@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+/* Owned by the main thread; it shares the atomics and the pipe with the follower's thread. */
 struct inbox {
     struct cli *cli;             /* speaks with the person's token */
     const char *session;         /* NULL: every session */

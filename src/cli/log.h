@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/log_format.h"
 
+/* Prints events in the wanted form until as many as wanted are printed. */
 struct log_printer {
     struct cli *cli;
     uint64_t left;   /* number of events still to print */

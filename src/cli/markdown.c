@@ -31,6 +31,7 @@ struct container {
     unsigned columns; /* by which its other lines are set in */
 };
 
+/* The state of the parser's callbacks. */
 struct writer {
     struct arena *arena;
     struct buf *out;

@@ -32,6 +32,7 @@ struct mcp {
     struct mcp_asking *first;
 };
 
+/* One call of a tool, in its own thread. */
 struct mcp_asking {
     struct mcp *mcp;
     struct mcp_asking *next;

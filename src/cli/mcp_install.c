@@ -42,6 +42,7 @@ struct change {
     struct str name, old, new;
 };
 
+/* One client's settings while they are changed. */
 struct install_work {
     struct cli *cli;
     const char *client; /* its name */

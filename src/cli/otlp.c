@@ -26,6 +26,7 @@ enum {
     SEQ_BYTES = 24,
 };
 
+/* The export: where to, from which place in the log on, and whether the collector answers. */
 struct otlp {
     struct cli *cli;
     struct fetch_line *line;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
+/* A request to the server. */
 struct query {
     const char *method;
     struct str target;
@@ -16,6 +17,7 @@ struct query {
     int64_t wait_seconds; /* how long the server may hold the answer on purpose */
 };
 
+/* Its answer, in the arena of the request. */
 struct reply {
     int status;
     struct str body;

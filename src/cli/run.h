@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "cli/remote.h"
 
+/* A run that this command follows. */
 struct running {
     struct cli *cli;
     struct str id, session, thread; /* ids of the request, its session and its thread */

@@ -19,6 +19,7 @@
 
 enum { TICK_MS = 200 };
 
+/* The screen of `nod run`; the follower's thread adds to the conversation under the lock. */
 struct run_screen {
     struct running *running;
     struct inbox inbox;

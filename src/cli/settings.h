@@ -53,6 +53,7 @@ enum setting_id {
     SETTING_COUNT
 };
 
+/* A line of the table of settings. */
 struct setting {
     const char *name;
     const char *environment; /* NULL: none */
@@ -72,6 +73,7 @@ extern const struct setting settings_table[SETTING_COUNT];
 /* In rising strength. */
 enum origin_kind { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
 
+/* Where a value came from, for `nod config` and for errors. */
 struct origin {
     enum origin_kind kind;
     const char *file; /* set for ORIGIN_FILE */

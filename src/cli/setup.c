@@ -19,6 +19,7 @@ struct found {
     const char *settings;
 };
 
+/* The state of one `nod setup`: agents found, steps to take, steps done. */
 struct setup {
     struct cli *cli;
     struct setup_record record;

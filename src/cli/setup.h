@@ -27,6 +27,7 @@ struct setup_file {
     struct digest after; /* digest of its content after our change */
 };
 
+/* Everything that setup has put in, for --remove. */
 struct setup_record {
     struct str unit; /* the file of the systemd unit that we wrote; may be empty */
     int64_t pid;     /* process id of the server that we started in the background; 0: none */

@@ -13,6 +13,7 @@
 enum { LOOKS = 150, LOOK_US = 100000, ANSWER_BYTES_MAX = 64 << 10 };
 #define PROBE_WORDS "a test call of nod setup: nothing runs"
 
+/* A test call through an installed hook. */
 struct probe {
     struct cli *cli;
     const struct agent *agent;

@@ -40,6 +40,7 @@ extern const char nod_unit[], nod_unit_end[];
 
 enum { TRIES = 150, TRY_US = 100000, LOCK_EXITS = 1, UPDATE_EXITS = 10, RECORD_BYTES_MAX = 1 << 16, LINES_MAX = 1024 };
 
+/* Names and paths of a system-wide installation. */
 struct system {
     struct cli *cli;
     const char *user, *group;

@@ -4,6 +4,7 @@
 
 #include "cli/remote.h"
 
+/* The call to withdraw when this process ends. */
 struct taking_back {
     struct str call;
     const char *session; /* the call's session; may be NULL */

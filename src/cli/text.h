@@ -52,6 +52,7 @@ struct str text_summary(struct arena *arena, const struct json *input);
 /* ---- tables ---- */
 enum { TABLE_COLUMNS_MAX = 8 };
 
+/* Rows with aligned columns; the last column is cut to the terminal's width. */
 struct table {
     struct arena *arena;
     unsigned columns;

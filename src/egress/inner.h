@@ -32,6 +32,7 @@ struct used {
 
 struct line;
 
+/* The proxy of one box. Its thread accepts; each connection has a thread that uses it under the lock. */
 struct egress {
     struct egress_host *host;
     int own_ports[OWN_PORTS_MAX];

@@ -217,6 +217,7 @@ static bool check_hello(struct line *line, char *why)
     return false;
 }
 
+/* One direction of a connection. */
 struct flow {
     int from, to;
     bool over;      /* the end was seen and passed on */

@@ -19,6 +19,7 @@
 
 enum { RECEIVE_BYTES = 32 << 10, ANSWER_HEAD_BYTES_MAX = 64 << 10 };
 
+/* One connection to one server, for one thread. */
 struct http_client {
     struct wire_address address;
     char *token;

@@ -31,6 +31,7 @@ enum http_phase {
     PHASE_CLOSED,
 };
 
+/* Owned by libuv's handle inside it: freed in on_closed, after uv_close. */
 struct http_connection {
     union {
         uv_handle_t handle;

@@ -29,6 +29,7 @@ struct heard {
     char bytes[];
 };
 
+/* One WebSocket to another server, for one thread. */
 struct dial {
     struct fetch_line *line;
     wslay_event_context_ptr frames;

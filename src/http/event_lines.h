@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* The reader of one stream. */
 struct event_lines {
     struct buf line; /* the line that is not whole yet */
     struct buf id;   /* the last id; it stays for following events that have none, as the standard says */

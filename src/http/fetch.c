@@ -55,6 +55,7 @@ struct fetch_line {
     CURL *curl;
 };
 
+/* One transfer. */
 struct receiving {
     CURL *curl;
     struct fetch *fetch;

@@ -21,6 +21,7 @@ struct fetch_header {
     struct str value;
 };
 
+/* A request and its answer. The caller owns it; texts of the answer are in `arena`. */
 struct fetch {
     struct arena *arena;
     const char *url;

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* One socket that accepts connections. */
 struct listener {
     union {
         uv_handle_t handle;

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+/* Bytes that the kernel has not taken yet. */
 struct outgoing {
     struct outgoing *next;
     struct str left;
@@ -22,6 +23,7 @@ struct outgoing {
 
 enum { FLUSH_PIECES = 16 };
 
+/* A write that libuv has under way. */
 struct flush {
     uv_write_t write;
     struct http_connection *connection;

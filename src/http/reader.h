@@ -19,6 +19,7 @@ enum http_progress {
     HTTP_WHOLE,   /* the request is complete; nothing more may be fed */
 };
 
+/* A request while it comes in, and afterwards: the request is its first member. */
 struct http_reader {
     struct http_request request; /* first: a request that came by a socket is its reader */
     llhttp_t parser;

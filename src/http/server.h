@@ -41,6 +41,7 @@ enum {
     ANSWER_HEAD_BYTES_MAX = 64 << 10,
 };
 
+/* Connections in one state, by the time they entered it; `late` is called for those beyond the period. */
 struct watch_list {
     struct http_connection *first, *last;
     int64_t period_ms;
@@ -55,6 +56,7 @@ struct strangers {
     int64_t warn_ms;          /* no further warning before this time */
 };
 
+/* The server's state; used on the loop only. */
 struct http_server {
     struct loop *loop;
     uv_loop_t *uv;

@@ -54,6 +54,7 @@ struct stamp { /* of a file: when it differs, the file was changed or replaced *
     off_t bytes;
 };
 
+/* The certificate, shared by all sessions; replaced when its files change. */
 struct tls {
     SSL_CTX *context;
     BIO_METHOD *method;
@@ -181,6 +182,7 @@ void tls_each_name(const struct tls *tls, void (*add)(void *arg, struct str name
 
 /* ---- one session ---- */
 
+/* The TLS state of one connection. */
 struct tls_session {
     SSL *ssl;
     struct tls *tls;

@@ -17,6 +17,7 @@
 
 enum { CONTROL_BYTES_MAX = 125, FRAME_HEAD_BYTES_MAX = 10, NO_MESSAGE = 0xff };
 
+/* A WebSocket's state behind its connection. */
 struct http_socket {
     struct http_connection *connection;
     struct http_socket_options owner;

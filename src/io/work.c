@@ -24,6 +24,7 @@ struct hand {
     struct hand *next;
 };
 
+/* Threads and the jobs for them. Everything is under `lock`. */
 struct work_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job came, or the pool ends */

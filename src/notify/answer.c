@@ -72,6 +72,7 @@ struct rc notify_read_press(const struct notify *n, struct arena *arena, const s
 
 enum { WAIT_MS = 5000, WAIT_LONG_MS = 45000 };
 
+/* The polling of one channel: one job at a time, again and again while the server runs. */
 struct poller {
     struct job job;
     struct notify *notify;

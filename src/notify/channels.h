@@ -40,6 +40,7 @@ struct polling {
 /* Called by `poll`: decides with an answer token; returns the text to show to the person who pressed. */
 struct str polling_answer(struct polling *polling, struct str token);
 
+/* A way to reach people: one file each. */
 struct channel_kind {
     const char *name;
     bool built_in;          /* there without an entry in the file */

@@ -31,6 +31,7 @@ enum state { DUE, CLAIMING, SENDING, SENT, OVER };
 
 struct asked;
 
+/* One message about one call over one channel: planned, claimed, sent or withdrawn. */
 struct delivery {
     char id[DELIVERY_ID_BYTES];
     struct asked *asked;
@@ -67,6 +68,7 @@ struct asked {
     char bytes[];
 };
 
+/* All of notify/; used on the loop, but for the jobs that send. */
 struct notify {
     struct notify_options options;
     struct arena arena;     /* owns the configuration */

@@ -21,6 +21,7 @@ struct run_job {
     atomic_bool cancelled;      /* set: the job ends at its next step */
 };
 
+/* All of runtime/; used on the loop. Workers reach it through their struct worker. */
 struct runtime {
     struct loop *loop;
     struct gate *gate;

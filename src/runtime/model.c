@@ -73,6 +73,7 @@ static void nap(struct worker *w, int64_t ms)
 
 /* ---- one attempt ---- */
 
+/* One question to one provider. */
 struct attempt {
     const struct provider *provider;
     const struct provider_options *options;

@@ -23,6 +23,7 @@ struct block {
     struct str raw;        /* BLOCK_OTHER: the block unchanged; an input that was streamed after it is in `text` */
 };
 
+/* A model's answer while it streams; see answer.c. */
 struct answer {
     struct arena arena;
     struct block blocks[BLOCKS_MAX];
@@ -45,6 +46,7 @@ struct request {
     bool parallel_tools;
 };
 
+/* An API of a model: one file each. */
 struct provider {
     const char *kind;
     const char *path;      /* behind the base URL */

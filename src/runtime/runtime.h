@@ -118,6 +118,7 @@ struct run_parent {
     int64_t depth;     /* 0: nobody's */
 };
 
+/* A run as its events say. */
 struct run_state {
     struct str id, reason, model, prompt, text; /* text: what the model said last */
     enum run_status status;

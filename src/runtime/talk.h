@@ -25,6 +25,7 @@ struct turn {
     struct turn *next;
 };
 
+/* A thread's conversation, computed from its events. */
 struct talk {
     struct arena arena;
     struct turn *first, *last;

@@ -75,6 +75,7 @@ static const struct demo_step rounds[][3] = {
 
 enum { ROUNDS = sizeof rounds / sizeof *rounds, STEPS_MAX = 3 };
 
+/* The scripted agent. */
 struct player {
     struct cli *cli;
     struct http_client *client;

@@ -47,6 +47,7 @@ static bool peer_of(int fd, uid_t *ret_uid)
 
 enum said { SAID_CONNECTED, SAID_SECOND, SAID_STRANGER, SAID_KINDS };
 
+/* The socket for executors and the link to the one that is connected. */
 struct executors {
     struct tool_link *link;
     struct waker *waker;

@@ -31,6 +31,7 @@
 
 enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512, TLS_NAMES_MAX = 16 };
 
+/* Everything that a server opens; NULL where it was not opened yet. */
 struct process {
     struct cli *cli;
     struct loop *loop;

@@ -30,6 +30,7 @@ struct verified_ask {
     struct str input;     /* the input as they changed it */
 };
 
+/* The walk over the events: the keys known so far, and the requests that wait for their answer. */
 struct proving {
     struct arena arena;
     struct key_ring ring;

@@ -24,6 +24,7 @@
 
 enum { STATEMENT_FIELDS_MAX = 16, STATEMENT_MINUTES = 10, KEY_ID_BYTES = 33, NONCE_HEX_BYTES = 33 };
 
+/* The text that is signed, as fields: both sides build it and compare. */
 struct statement {
     const char *form; /* the first line: nod-decision-v1, nod-key-v1 … */
     struct statement_field {
@@ -74,6 +75,7 @@ enum key_kind {
 #undef X
 };
 
+/* A public key of a person, as events say. */
 struct person_key {
     struct str id, person, name, credential, rp_id, origin;
     struct str spki;        /* bytes */

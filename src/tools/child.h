@@ -17,6 +17,7 @@ void output_done(struct output *output);
 void output_add(struct output *output, struct str text);
 struct str output_text(struct output *output, struct arena *arena);
 
+/* A running command; ended and freed by child_end. */
 struct child {
     pid_t supervisor; /* -1: a child of the executor process */
     int out;     /* the command's output, non-blocking */

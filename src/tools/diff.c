@@ -24,6 +24,7 @@ struct text {
     bool no_newline; /* the last line has none */
 };
 
+/* The comparison: which lines are gone, which are added. */
 struct diff {
     struct text a, b;
     bool *gone, *added; /* per line: deleted from a, inserted in b */

@@ -11,6 +11,7 @@ enum { MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000, LINE_SHOWN_MAX = 500, GREP_FI
 
 enum mode { FILES, LINES, COUNTS };
 
+/* One search. */
 struct search {
     pcre2_code *code;
     pcre2_match_data *match;

@@ -52,6 +52,7 @@ static const struct {
     {"egrave", 0xe8},  {"agrave", 0xe0},  {"ccedil", 0xe7},  {"ntilde", 0xf1},  {"le", 0x2264},    {"ge", 0x2265},
 };
 
+/* The position in the page, and what is to be written before the next letter. */
 struct page {
     struct str in;
     size_t at;

@@ -21,6 +21,7 @@ enum {
     TEXT_BYTES_MAX = 8 * RESULT_BYTES_MAX, /* more than any tool gives */
 };
 
+/* The connection to the executor; -1 while none is there. Used by worker threads under the mutex. */
 struct tool_link {
     pthread_mutex_t mutex;
     int fd;       /* -1: there is none */

@@ -60,6 +60,7 @@ struct server_tool {
 
 enum server_state { SERVER_DOWN, SERVER_STARTING, SERVER_READY };
 
+/* One MCP server: its settings, and its connection while it runs. */
 struct server {
     /* from the file */
     struct arena arena;
@@ -101,6 +102,7 @@ struct server_set {
     struct server_set *next;
 };
 
+/* All servers of the process; see tool_servers.h for the threads. */
 struct servers {
     struct servers_boxes boxes;
     bool projects;              /* repositories may configure servers */

@@ -14,6 +14,7 @@
 
 enum { SHELLS_MAX = 64, SESSION_SHELLS_MAX = 8, LOOK_MS = 100, SHELL_NAME_BYTES = 24, STOP_NAP_US = 10000 };
 
+/* A command in the background, with the thread that reads its output. */
 struct kept_shell {
     struct shells *shells;
     char *session;

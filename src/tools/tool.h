@@ -20,6 +20,7 @@ enum {
     PREVIEW_BYTES_MAX = 900 << 10,
 };
 
+/* A tool that Nod can do itself: one file each. */
 struct executor {
     const char *name;
     const char *description;

@@ -58,6 +58,7 @@ struct acp_open {
     struct str session, cwd; /* on the heap */
 };
 
+/* One `nod acp`. `lock` guards sessions, held messages and terminals; pipes have locks of their own. */
 struct acp {
     struct cli *cli;
     const struct agent *agent;

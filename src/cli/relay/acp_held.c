@@ -20,6 +20,7 @@
 
 enum { RPC_DENIED = -32000, RPC_BAD_PARAMS = -32602, RPC_CANCELLED = -32800 };
 
+/* A message that waits at the gate; owned by its thread, in the list of struct acp until it is answered. */
 struct acp_held {
     struct acp *acp;
     struct acp_session *session;

@@ -23,6 +23,7 @@ enum {
     CANNOT_START = 127,
 };
 
+/* A command that the agent has started; freed when it has ended and the agent has released it. */
 struct acp_terminal {
     struct acp_terminal *next;
     struct arena arena;

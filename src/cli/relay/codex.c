@@ -47,6 +47,7 @@ struct codex_held {
     atomic_bool cancelled;
 };
 
+/* One `nod codex talk`; static, because threads use it until the process ends. */
 struct codex_talk {
     struct cli *cli;
     struct relay_child child;

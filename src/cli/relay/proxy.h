@@ -13,6 +13,7 @@ enum { PROXY_LINE_BYTES = 32 << 20, PROXY_HELD_MAX = 64 };
 
 /* A transport to the server. */
 struct proxy;
+/* The two kinds of server behind the proxy: a program (proxy_stdio.c) and an address (proxy_web.c). */
 struct proxy_back {
     /* Sends a message, without its line end. False: the server is gone. */
     bool (*send)(struct proxy *proxy, struct str message);
@@ -34,6 +35,7 @@ struct proxy_list {
     size_t count, bytes;
 };
 
+/* One `nod mcp proxy`; static, because threads use it until the process ends. */
 struct proxy {
     struct cli *cli;
     struct relay_gate gate;

@@ -15,6 +15,7 @@
 
 enum { RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001, RESUMES_MAX = 60, RESUME_S_MAX = 10 };
 
+/* A message to the server while its answer is read; owned by its thread. */
 struct proxy_sending {
     struct proxy *proxy;
     struct arena arena;

@@ -14,6 +14,7 @@ enum { CHAT_LINE_BYTES = 16384, CHAT_HISTORY = 100, CHAT_STATUS_BYTES = 120 };
 /* Values follow those of tui_act. */
 enum chat_act { CHAT_PROMPT = TUI_QUIT + 1, CHAT_END };
 
+/* The conversation's state; everything shown is computed from it. */
 struct chat {
     struct tui *tui;        /* waiting calls of the session; also the size of the screen and the time */
     struct str title;       /* safe: agent and folder */

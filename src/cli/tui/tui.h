@@ -78,6 +78,7 @@ struct tui_call {
     bool marked;                       /* to be answered together with others; it was on screen to its end */
 };
 
+/* The inbox's state; everything shown is computed from it. */
 struct tui {
     struct arena arena;     /* owns the calls */
     struct tui_call *all;   /* oldest first */
@@ -112,6 +113,7 @@ struct tui_line {
     bool reverse;
 };
 
+/* The lines of the terminal, computed from the state. */
 struct tui_screen {
     struct tui_line *lines; /* one per line of the terminal */
     unsigned count;

@@ -39,6 +39,7 @@ struct run {
     char bytes[];
 };
 
+/* All runs that this process knows of, its own and others'. */
 struct runs {
     struct map runs;            /* thread → struct run */
     struct map owners;          /* known processes → struct heard */

@@ -36,6 +36,7 @@ struct turn_use {
     bool beside;  /* it only looks, or a sub-agent does it: others may be done at the same time */
 };
 
+/* All that the next step depends on. */
 struct turn_view {
     bool cancelled;
     bool answered;  /* the last message is the model's */
