@@ -59,6 +59,7 @@ int box_raise_loopback(void)
     return failed;
 }
 
+/* The bounding set, too, and locked: no file with capabilities can give any back. */
 int box_drop_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

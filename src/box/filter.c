@@ -85,6 +85,7 @@ static bool refuse_namespaces(scmp_filter_ctx filter)
     return true;
 }
 
+/* A set-user-id file that a boxed command makes would be one outside the box, too. */
 static bool refuse_modes(scmp_filter_ctx filter)
 {
     static const uint64_t bits[] = {S_ISUID, S_ISGID};
@@ -127,6 +128,7 @@ static bool refuse_typing(scmp_filter_ctx filter)
     return true;
 }
 
+/* Returns the bytes of the program, -1 on failure. */
 long box_filter_make(void *program, size_t bytes)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

@@ -58,6 +58,7 @@ static _Noreturn void fail(void)
 
 /* ---- the command ---- */
 
+/* In the command's process, up to execve: descriptors, limits, the folder, the filter. */
 static _Noreturn void become_command(const struct box *box, char **argv)
 {
     extern char **environ;
@@ -87,6 +88,7 @@ static _Noreturn void become_command(const struct box *box, char **argv)
 
 /* ---- process 1 ---- */
 
+/* Process 1 reaps everything, and ends with the command: the kernel then kills the rest. */
 static _Noreturn void watch_command(pid_t command)
 {
     struct pollfd polls[] = {{.fd = SUPERVISOR_FD_LIFE, .events = POLLIN},
@@ -106,6 +108,7 @@ static _Noreturn void watch_command(pid_t command)
     }
 }
 
+/* Not dumpable, twice: changing ids resets the flag. */
 static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gid_t gid)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -166,6 +169,7 @@ static void wait_for(pid_t first)
     }
 }
 
+/* The outer process. Everything that can fail without namespaces is done before they are made. */
 _Noreturn void box_main(int argc, char **argv)
 {
     struct box box;

@@ -51,6 +51,7 @@ static int open_lock(const struct box *box)
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
 }
 
+/* The list in the lock file: names that boxes have made, with their inodes. */
 static size_t read_made(int lock, struct made made[static MADE])
 {
     char text[LOCK_TEXT_BYTES + 1];
@@ -140,6 +141,7 @@ static bool lock_mutex(int lock, short type)
     return done == 0;
 }
 
+/* Returns the descriptor of the lock, which the box holds as long as it lives; -1 on failure. */
 int box_names_hold(const struct box *box)
 {
     box_set_step("open the project");

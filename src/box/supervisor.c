@@ -53,6 +53,7 @@ static void report(enum supervisor_word word, int value)
 
 /* ---- the shell ---- */
 
+/* The check of the parent closes a gap: it may have died before PDEATHSIG was set. */
 static _Noreturn void become_shell(char **argv, pid_t supervisor)
 {
     extern char **environ;
@@ -122,6 +123,7 @@ static void kill_all(struct supervised_shell *shell)
     }
 }
 
+/* Until the shell has ended, or the server has closed `life`; then all descendants are killed. */
 static _Noreturn void keep(char **argv)
 {
     struct supervised_shell shell = {0};
@@ -174,6 +176,7 @@ static int prepare(const struct supervisor_start *start, posix_spawn_file_action
     return failed;
 }
 
+/* Descriptors above those that the child gets by number, so that none is overwritten when they are arranged. */
 int supervisor_pair(int ends[2], bool socket)
 {
     if (socket ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 : pipe2(ends, O_CLOEXEC) != 0)

@@ -184,6 +184,7 @@ static int add_if_there(const char *source)
     return lstat(source, &seen) != 0 || S_ISLNK(seen.st_mode) ? 0 : add_tree(source, source, READ_ONLY, NULL);
 }
 
+/* All sources are opened before anything is mounted: afterwards the paths would lead elsewhere. */
 static int open_sources(const struct box *box)
 {
     char path[PATH_MAX];
@@ -252,6 +253,7 @@ static int write_identity(const struct box *box)
     return write_target("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
 }
 
+/* Small file systems in memory, with limits: a command cannot fill the machine's. */
 static int make_root(const struct box *box)
 {
     char old[PATH_MAX];
@@ -321,6 +323,7 @@ static int rebind(const char *below, uint64_t attributes)
     return failed;
 }
 
+/* Files by which the kernel can be told something are read-only, those that tell too much are covered. */
 static int make_proc(void)
 {
     char path[PATH_MAX], below[64];
@@ -438,6 +441,7 @@ static int hide(const char *below)
     return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "mode=0000,size=4k");
 }
 
+/* Nested repositories as well, up to a bounded number of folders. */
 static int protect_project(const struct box *box)
 {
     char below[PATH_MAX];

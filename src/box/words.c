@@ -117,6 +117,7 @@ static bool is_whole(const struct box *box)
            box->locks;
 }
 
+/* Returns the index behind `--`, 0 on any mistake. Changes the words in place. */
 int box_read_words(int argc, char **argv, struct box *box)
 {
     *box = (struct box){0};

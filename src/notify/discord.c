@@ -44,6 +44,7 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
     return rc;
 }
 
+/* `wait=true` makes Discord answer with the message's id, which a withdrawal needs. */
 static struct rc send(struct sending *sending, struct err *err)
 {
     const struct json *json = NULL;

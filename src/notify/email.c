@@ -68,6 +68,7 @@ static void put_payload(struct buf *buf, const struct message *message)
     }
 }
 
+/* Everything that came from outside is in base 64: no line of it can become a header. */
 static struct str write_mail(const struct sending *sending)
 {
     BUF_SCOPE(buf, 4 * TEXT_BYTES_MAX);
@@ -90,6 +91,7 @@ static struct str write_mail(const struct sending *sending)
     return buf.over ? STR_NONE : arena_str(sending->arena, buf_str(&buf));
 }
 
+/* 5xx is final, 4xx is tried again, as the protocol means it. */
 static struct rc send(struct sending *sending, struct err *err)
 {
     const struct channel *channel = sending->channel;

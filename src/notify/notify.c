@@ -16,6 +16,7 @@ enum { LOOK_BACK_EVENTS = 20000 }; /* behind the oldest open request: answers th
 
 /* ---- life ---- */
 
+/* Every process on a store derives the same key for answers from the server's key: a button works at any node. */
 struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err)
 {
     struct notify *n = heap_new(sizeof *n);
@@ -76,6 +77,7 @@ void notify_start(struct notify *n)
 
 static struct notify *volatile left_for_threads;
 
+/* A thread may still wait for a slow service; then the memory is left to the process's end. */
 void notify_close(struct notify *n)
 {
     size_t at = 0;
@@ -219,6 +221,7 @@ void notify_seen(struct notify *n, struct str person, struct str session, struct
     outbox_seen(n, person, session, call);
 }
 
+/* Goes the way of any message, without a claim and without an event. */
 void notify_test_channel(struct notify *n, struct notify_test *test)
 {
     for (unsigned i = 0; i < n->config.channel_count; i++) {

@@ -31,6 +31,7 @@ static void write_button(struct json_out *out, const struct sending *sending, co
     json_close(out, '}');
 }
 
+/* The call's id is the sequence id: a reminder or a withdrawal replaces the message before it. */
 static struct rc send(struct sending *sending, struct err *err)
 {
     const struct message *message = sending->message;

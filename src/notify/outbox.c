@@ -121,6 +121,8 @@ static void withdraw_sent(struct notify *n, const struct asked *asked)
             withdraw(n, sent, false);
 }
 
+/* Calls that are over stay for a while (LATE_MAX of them), because the end of a delivery may come after the
+ * answer. */
 void outbox_forget_if_over(struct notify *n, struct asked *asked)
 {
     if (asked->answered)
@@ -197,6 +199,7 @@ static struct asked *add_asked(struct notify *n, struct str key, struct asked va
     return asked;
 }
 
+/* The plan depends on the request and the configuration only, so every process makes the same. */
 static void follow_request(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -278,6 +281,7 @@ static void plan_callback(struct notify *n, struct asked *asked)
     add_delivery(n, asked, &plan);
 }
 
+/* Deliveries that are due are dropped, those that were sent are withdrawn, and a callback is planned. */
 static void follow_response(struct notify *n, struct asked *asked, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -407,6 +411,7 @@ static void follow_held(struct notify *n, const struct event *event)
         (void)hold(n, held.person, event->session, held.call, since_ms + LOOKING_MS);
 }
 
+/* The watcher's callback, on the loop: every event that concerns messages. */
 void outbox_tell(struct watcher *watcher, struct happening *happening)
 {
     struct notify *n = watcher->arg;

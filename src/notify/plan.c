@@ -83,6 +83,8 @@ static int64_t due_of(const struct config *config, const struct outbox_route *ro
     return sleeps_through(route, call) ? due_ms : plan_after_quiet(route, due_ms);
 }
 
+/* The id of a delivery is computed from the call, the person, the channel and the step: the same in every
+ * process. */
 static void plan_route(const struct config *config, unsigned r, const struct plan_call *call,
                        struct outbox_plan ret_plans[PLANS_MAX], size_t *count)
 {

@@ -70,6 +70,7 @@ static const char *topic(const struct sending *sending)
     return arena_printf(sending->arena, "Topic: %.26s", hex).p;
 }
 
+/* 404 and 410 mean that the browser has given up the subscription: the device is forgotten. */
 static struct rc send_one(struct sending *sending, struct device *device, struct str payload, struct err *err)
 {
     struct str body;
@@ -97,6 +98,7 @@ static struct message brief(const struct message *message)
                             .count = message->count};
 }
 
+/* Sent if one of the person's devices took it; tried again if one of the others may still. */
 static struct rc send(struct sending *sending, struct err *err)
 {
     JSON_SCOPE(buf, out, PAYLOAD_BYTES_MAX);

@@ -40,6 +40,7 @@ static void note_digest(struct asked *asked, const struct json *pending)
     (void)snprintf(asked->digest, sizeof asked->digest, "%.*s", STR_ARG(json_text(pending, "digest")));
 }
 
+/* A call that is risky, or that the message does not show whole, gets no token to allow it. */
 static bool describe(struct notify *n, struct send_job *s, const struct delivery *delivery)
 {
     const struct channel *channel = &n->config.channels[delivery->channel];
@@ -78,6 +79,7 @@ static void describe_alert(struct send_job *s, const struct asked *asked)
         s->message.url = arena_printf(&s->arena, "%.*s/#/settings", STR_ARG(s->message.base));
 }
 
+/* False: the call does not wait any more, and there is nothing to send. */
 bool say_fill(struct notify *n, struct send_job *s)
 {
     const struct delivery *delivery = s->batch[0];
@@ -110,6 +112,7 @@ bool say_fill(struct notify *n, struct send_job *s)
 
 /* ---- answers ---- */
 
+/* A token is bound to the call's digest and the person: it dies when the call changes or is answered. */
 struct rc notify_read_token(struct notify *n, struct str token, struct notify_answer *ret_answer, struct err *err)
 {
     ARENA_SCOPE(scratch);

@@ -19,6 +19,7 @@ enum {
 
 static void ended_kept(struct append *append) { append_free(append); }
 
+/* If this event cannot be kept, the message is sent again after its lease: at least once. */
 static void keep_ended(struct notify *n, const struct delivery *delivery, bool sent, long status)
 {
     struct append *append = append_new();
@@ -38,6 +39,7 @@ static void keep_ended(struct notify *n, const struct delivery *delivery, bool s
     gate_keep(n->options.gate, append);
 }
 
+/* On the loop, after an attempt: sent, given up, or due again later. */
 static void settle(struct notify *n, struct delivery *delivery, const struct send_job *s)
 {
     bool asks = purpose_asks(delivery->purpose);
@@ -78,6 +80,7 @@ static void note_outcome(struct channel *channel, const struct send_job *s)
 
 /* ---- sending ---- */
 
+/* In a worker. A job that waited too long does not begin, because its claim would end while it sends. */
 static void run(struct job *job)
 {
     struct send_job *s = job->arg;
@@ -149,6 +152,7 @@ static void aim_callback(struct notify *n, struct send_job *s, const struct aske
 /* RFC 8292 wants https: or mailto:. */
 static bool is_contact(const char *url) { return url && str_starts(str_of(url), STR("https://")); }
 
+/* Gathers everything that the worker needs: it touches nothing of the outbox. */
 void send_start(struct notify *n, struct send_job *s, unsigned channel)
 {
     const char *url = n->options.public_url;
@@ -247,6 +251,7 @@ static void claim_kept(struct append *append)
         send_claimed(n, claim.job);
 }
 
+/* Kept only while the call is not answered; the worker starts when the claim is durable and was the first. */
 static void claim(struct notify *n, struct send_job *s, struct delivery *delivery)
 {
     struct append *append = append_new();

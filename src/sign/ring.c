@@ -92,6 +92,7 @@ static void drop_codes(struct key_ring *ring, struct str person, struct str hash
     }
 }
 
+/* New codes replace all old ones of the person. */
 static void take_recovery(struct key_ring *ring, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -109,6 +110,7 @@ static void take_recovery(struct key_ring *ring, const struct event *event)
 
 /* ---- keys ---- */
 
+/* The id is the digest of the key: an event that says otherwise is ignored. */
 static void take_added(struct key_ring *ring, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -172,6 +174,7 @@ static void take_used(struct key_ring *ring, const struct event *event)
 
 bool key_ring_spent(const struct key_ring *ring, struct str nonce) { return map_get(&ring->spent, nonce) != NULL; }
 
+/* The state at an event's seq is that of all events before it; `nod verify` uses the same function. */
 void key_ring_follow(struct key_ring *ring, const struct event *event)
 {
     if (event->kind != EVENT_TOKEN_CHANGED)

@@ -97,6 +97,7 @@ static struct str ssh_message(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+/* Every field is read and must be used up: a signature has one form only. */
 struct rc sshsig_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
                        uint32_t *ret_counter, struct err *err)
 {

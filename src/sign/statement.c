@@ -84,6 +84,7 @@ bool statement_issued(const struct statement *statement, const struct digest *se
     return sign_mac_eq(&given, &own); /* digests of both, so that the time taken says nothing of either */
 }
 
+/* Everything that the answer does is in it, rules and their end included. */
 struct statement statement_of_decision(struct arena *arena, const struct decision_facts *facts)
 {
     struct statement s = {.form = "nod-decision-v1"};

@@ -44,6 +44,7 @@ static struct rc check_client(const struct person_key *key, struct str text, str
     return RC_OK;
 }
 
+/* The person must have been recognized (PIN, finger, face), not just been there. */
 static struct rc check_auth(const struct person_key *key, struct str auth, uint32_t *ret_counter, struct err *err)
 {
     struct digest host = digest_of(key->rp_id);
@@ -64,6 +65,7 @@ static struct rc check_auth(const struct person_key *key, struct str auth, uint3
     return RC_OK;
 }
 
+/* The counter must grow where the authenticator has one: a copy of it would fall behind. */
 struct rc webauthn_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
                          uint32_t *ret_counter, struct err *err)
 {
