@@ -1,7 +1,8 @@
 """System calls per request, counted by strace: the same under any load but for how many calls a group holds.
 
 64 agents ask: what the loop does for each call, and what the writer does for each group. Then one agent asks: what one
-durable call takes from the socket to the answer. When the disk is slow (as under load) the writer commits it, and the
+durable call takes from the socket to the answer; and it waits: what a call and its decision take until the agent has it,
+while some hundred events are not in the store's lists yet. When the disk is slow (as under load) the writer commits it, and the
 way there and back is 3 calls of `futex` and 2 of an eventfd; else the loop does.
 """
 import collections
@@ -15,11 +16,13 @@ from frame import section, until
 from instructions import FEW, INPUT, MANY
 
 CALLS = 200
+ROUNDS = 60  # of a call that waits for its decision; few enough that the lists are not filled meanwhile
 # A group is a sync; its log is written in pieces of 64 KB, so that writes grow with its calls.
 LIMITS = {
     "64 agents, loop, a call": {"read": 1.2, "writev": 1.1, "newfstatat": 0.2, "epoll_wait": 0.5, "futex": 0.5},
     "64 agents, writer, a group": {"fdatasync": 1.1, "pwrite64": 16, "fcntl": 8, "newfstatat": 1.1},
     "one agent, a call": {"fdatasync": 1.1, "pwrite64": 3, "newfstatat": 2.2, "all": 22},
+    "a call, its wait and its decision": {"fdatasync": 2.5, "pwrite64": 6, "pread64": 10},
 }
 
 
@@ -87,6 +90,18 @@ def one(server, folder):
     return {**{key: count / CALLS for key, count in total.items()}, "all": sum(total.values()) / CALLS}
 
 
+def waited(server, folder):
+    """A call, an agent that waits for it, the decision; with what the two of them cost who come and go."""
+    def play():
+        server.world.nod_bench("answer", "--data", server.data, "--url", server.url, "--rounds", str(ROUNDS))
+    play()
+    found = counted(folder, server.child.pid, play)
+    total = collections.Counter()
+    for calls in found.values():
+        total.update(calls)
+    return {key: count / ROUNDS for key, count in total.items()}
+
+
 @section("syscalls")
 def syscalls(world, report):
     if not shutil.which("strace"):
@@ -95,10 +110,10 @@ def syscalls(world, report):
     folder = world.path("strace")
     os.makedirs(folder)
     with world.serve("syscalls") as server:
-        alone = one(server, folder)
+        alone, answered = one(server, folder), waited(server, folder)
         loop, writer, size = many(server, folder)
     report.machine("groups", f"{size:.1f} calls in a group under strace")
-    found = dict(zip(LIMITS, (loop, writer, alone)))
+    found = dict(zip(LIMITS, (loop, writer, alone, answered)))
     for where, limits in LIMITS.items():
         for name, limit in limits.items():
             report.row(f"system calls: {where}, {name}", found[where].get(name, 0), "", at_most=limit)

@@ -249,7 +249,29 @@ static void apply_open(uint64_t *open, size_t *count, const struct rows *rows)
     }
 }
 
-static size_t kept_total, refused_total, failed_total;
+static size_t kept_total, refused_total, failed_total, found_total;
+
+/* A reader of the store as it is now asks memory for every call. */
+static void check_found(const struct model *model, struct memory *memory)
+{
+    uint64_t seqs[MEMORY_CALL_KINDS], after;
+    size_t count;
+    for (size_t i = 0; i < sizeof sessions / sizeof *sessions * (sizeof calls / sizeof *calls); i++) {
+        struct str session = str_of(sessions[i % 3]), call = str_of(calls[i / 3]);
+        bool sure = memory_find_call(memory, session, call, model->count, seqs, &count, &after);
+        size_t have = 0, late = 0;
+        for (size_t at = 0; at < model->count; at++) {
+            const struct event *event = &model->events[at];
+            bool fits = str_eq(event->session, session) && str_eq(event->call, call);
+            have += fits;
+            late += fits && event->seq > after;
+            for (size_t k = 0; k < count; k++)
+                assert_true(seqs[k] != event->seq || fits);
+        }
+        assert_true(count ? sure && count == have : !sure || late == 0);
+        found_total += count > 0;
+    }
+}
 
 static void judge_one(struct model *model, struct memory *memory, struct append *group, uint64_t *open,
                       size_t *open_count)
@@ -281,10 +303,12 @@ static void judge_one(struct model *model, struct memory *memory, struct append 
     apply_open(open, open_count, &rows);
     assert_true(*open_count == model->open_count);
     assert_memory_equal(open, model->open, *open_count * sizeof *open);
+    check_found(model, memory); /* it does not know of the group yet */
     if (chance(4))
         memory_keep(memory, &facts);
     else
         memory_clear(memory);
+    check_found(model, memory);
     facts_done(&facts);
 }
 
@@ -314,7 +338,7 @@ static void the_judge_and_the_model_agree(void **state)
         memory_close(memory);
     }
     /* The load has to reach all of it. */
-    assert_true(kept_total > 5000 && refused_total > 2000 && failed_total > 2000);
+    assert_true(kept_total > 5000 && refused_total > 2000 && failed_total > 2000 && found_total > 5000);
     free(open);
     free(model);
 }
