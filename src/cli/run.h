@@ -37,7 +37,8 @@ struct rc run_screen_command(struct running *running, struct err *err);
 /* For the thread that follows the events: around all that it says. Unlocking has it drawn. */
 void run_screen_lock(struct run_screen *screen);
 void run_screen_unlock(struct run_screen *screen);
-/* As chat_say, chat_stream; the status stands at the right of the first line. */
+/* Add to the conversation on screen, like chat_say and chat_stream (tui/chat.h); the status stands at the right of
+ * the first line. */
 void run_screen_say(struct run_screen *screen, char mark, const char *lead, struct str text);
 void run_screen_stream(struct run_screen *screen, struct str text);
 void run_screen_status(struct run_screen *screen, struct str status);

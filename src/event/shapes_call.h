@@ -96,7 +96,7 @@
     F(permissions, permissions, "permissions", SET, "who let it pass")
 
 #define DELIVERY_ENDED_FIELDS(F)                                                      \
-    F(text, delivery, "deliveryId", ALWAYS, "the message; the same for every attempt")  \
+    F(text, delivery, "deliveryId", ALWAYS, "id of the message; the same for every attempt") \
     F(text, call, "toolCallId", ALWAYS, "the call that it was about; of an alert: what it is about") \
     F(text, person, "person", ALWAYS, "for whom it was")                              \
     F(text, channel, "channel", ALWAYS, "how it was sent")                            \

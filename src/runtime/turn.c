@@ -136,8 +136,9 @@ static struct str message_data(struct worker *w, const struct answer *answer)
                 .stop_reason = answer->stop_reason, .model = answer->model, .usage = &usage);
 }
 
-/* An answer that could not be read again would be asked for again, without end: what is in it may be nested as deep as
- * can be read by itself, and not within a message, or within what people are shown. */
+/* Checks that the event can be read back: an input that is nested just deep enough to be read by itself may be too
+ * deep inside the message or a preview. Without this check the run would ask the model for the same answer without
+ * end. */
 static struct rc keep_answer(struct worker *w, const struct answer *answer, struct err *err)
 {
     ARENA_SCOPE(scratch);

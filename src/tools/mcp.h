@@ -156,7 +156,7 @@ struct mcp_box {
 struct rc mcp_box_make(struct arena *arena, const struct server *server, struct mcp_box *ret_box, struct err *err);
 struct egress *mcp_box_egress(const struct server *server, int channel, const struct mcp_box *box);
 
-/* server.c: one of them */
+/* ---- server.c: one server ---- */
 /* Starts the server if needed, and keeps it running until server_leave. */
 struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err);
 void server_leave(struct server *server);

@@ -32,7 +32,7 @@ static bool looks_latin(uint32_t code)
         0x51D, 0x555, 0x578, 0x57D, 0x581, 0x585, 0x13A0, 0x13A1, 0x13A2, 0x13AA, 0x13AB, 0x13AC, 0x13B3, 0x13B7,
         0x13C0, 0x13C2, 0x13CF, 0x13D9, 0x13DA, 0x13DE, 0x13DF, 0x13E2, 0x13E6, 0x13F4};
     if ((code >= 0xFF21 && code <= 0xFF5A) || (code >= 0x1D400 && code <= 0x1D7FF))
-        return true; /* full width, and letters of formulas */
+        return true; /* full-width forms and mathematical letters look like Latin ones, too */
     for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
         if (alike[i] == code)
             return true;

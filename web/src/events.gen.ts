@@ -111,7 +111,7 @@ export interface ToolApprovalAlertData {
 
 /** A message to a person was sent or given up. */
 export interface DeliveryEndedData {
-  deliveryId: string; // the message; the same for every attempt
+  deliveryId: string; // id of the message; the same for every attempt
   toolCallId: string; // the call that it was about; of an alert: what it is about
   person: string; // for whom it was
   channel: string; // how it was sent

@@ -33,7 +33,7 @@ static struct shared *event_of(struct str message)
 static void close_open(struct listen_open *open)
 {
     free(open->text);
-    *open = (struct listen_open){.session = open->session}; /* for its stream, which goes later */
+    *open = (struct listen_open){.session = open->session}; /* its stream ends later and still refers to the entry */
 }
 
 static void answer_whole(struct listen_open *open, struct str message)
@@ -62,8 +62,8 @@ static void send_event(struct http_stream *stream, struct shared *event)
         (void)http_stream_send(stream, event);
 }
 
-/* What belongs to no request waits for a stream. Beyond a few messages the oldest are lost, as with any client that
- * does not listen. */
+/* A message that belongs to no request waits for a stream. Beyond a few messages the oldest are lost, as with any
+ * client that does not listen. */
 static void pass_by_itself(struct listen_session *session, struct shared *event)
 {
     struct http_stream *to = session->events;
