@@ -199,17 +199,14 @@ static void put_open(struct json_out *out, const struct call *call)
 static void tell_whole(struct state_stream *s)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    size_t at = 0;
-    struct str id;
-    void *value;
     if (s->told)
         return;
     s->told = true;
     json_open(&out, '{');
     json_open_member(&out, "requests", '{');
-    while (map_next(&s->open, &at, &id, &value))
-        if (((struct state_call *)value)->call.requested_ms)
-            put_open(&out, &((struct state_call *)value)->call);
+    MAP_EACH(&s->open, each)
+        if (((struct state_call *)each.value)->call.requested_ms)
+            put_open(&out, &((struct state_call *)each.value)->call);
     json_close(&out, '}');
     json_key(&out, "completedRequests");
     json_close(&s->members, '}');
@@ -299,11 +296,8 @@ static void state_drained(struct http_stream *stream, void *arg)
 
 static void state_stream_free(struct state_stream *s)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
-    while (map_next(&s->open, &at, &id, &value))
-        state_call_free(value);
+    MAP_EACH(&s->open, each)
+        state_call_free(each.value);
     map_done(&s->open);
     buf_done(&s->completed);
     free(s);

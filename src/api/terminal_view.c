@@ -48,13 +48,12 @@ struct terminal_ask *terminal_view_find_asked(struct terminal *terminal, struct 
                               struct str *ret_call)
 {
     for (struct view *view = terminal->views; view; view = view->next) {
-        size_t at = 0;
-        void *asked;
-        while (map_next(&view->calls, &at, ret_call, &asked)) {
-            if (!str_is(request, request_id(view->session, *ret_call).text))
+        MAP_EACH(&view->calls, each) {
+            if (!str_is(request, request_id(view->session, each.key).text))
                 continue;
+            *ret_call = each.key;
             *ret_view = view;
-            return asked;
+            return each.value;
         }
     }
     return NULL;
@@ -245,11 +244,8 @@ static void send_held(struct view *view)
     uint64_t after = 0;
     for (;;) {
         const struct terminal_ask *first = NULL;
-        size_t at = 0;
-        struct str id;
-        void *value;
-        while (map_next(&view->calls, &at, &id, &value)) {
-            const struct terminal_ask *asked = value;
+        MAP_EACH(&view->calls, each) {
+            const struct terminal_ask *asked = each.value;
             if (asked->request.kind != EVENT_NONE && asked->request.seq > after &&
                 (!first || asked->request.seq < first->request.seq))
                 first = asked;
@@ -500,14 +496,11 @@ void terminal_view_to_front(struct view *view)
 
 void terminal_view_free(struct view *view)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
     unlink_view(view);
     if (view->watching)
         gate_unwatch(&view->watcher);
-    while (map_next(&view->calls, &at, &id, &value))
-        asked_free(value);
+    MAP_EACH(&view->calls, each)
+        asked_free(each.value);
     map_done(&view->calls);
     arena_done(&view->arena);
     free(view);

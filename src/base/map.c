@@ -152,13 +152,13 @@ void map_done(struct map *map)
     *map = (struct map){0};
 }
 
-bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret_value)
+bool map_next(const struct map *map, struct map_entry *entry)
 {
-    while (*at < map->cap) {
-        struct map_slot *slot = &map->slots[(*at)++];
+    while (entry->at < map->cap) {
+        struct map_slot *slot = &map->slots[entry->at++];
         if (slot->value) {
-            *ret_key = (struct str){slot->key, slot->key_bytes};
-            *ret_value = slot->value;
+            entry->key = (struct str){slot->key, slot->key_bytes};
+            entry->value = slot->value;
             return true;
         }
     }
@@ -167,10 +167,7 @@ bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret
 
 void map_free_values(struct map *map)
 {
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(map, &at, &key, &value))
-        free(value);
+    MAP_EACH(map, each)
+        free(each.value);
     map_done(map);
 }

@@ -24,8 +24,14 @@ void *map_take(struct map *map, struct str key);
 void map_done(struct map *map);
 /* For values that are on the heap. */
 void map_free_values(struct map *map);
-/* Walks in no order: start with *at = 0; false at the end. The map must not change meanwhile. */
-bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret_value);
+struct map_entry {
+    struct str key;
+    void *value;
+    size_t at; /* of map_next */
+};
+/* Walks in no order: start with an empty entry; false at the end. The map must not change meanwhile. */
+bool map_next(const struct map *map, struct map_entry *entry);
+#define MAP_EACH(map, entry) for (struct map_entry entry = {0}; map_next(map, &(entry));)
 
 uint64_t map_hash(struct str key);
 

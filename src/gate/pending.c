@@ -312,12 +312,10 @@ static uint64_t listed_up_to(struct open *const *all, size_t count, size_t total
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list)
 {
     struct open **all = arena_array(arena, struct open *, gate->core.open.count);
-    size_t count = 0, at = 0;
-    struct str key;
-    void *open;
-    while (map_next(&gate->core.open, &at, &key, &open))
-        if (in_scope(list, open))
-            all[count++] = open;
+    size_t count = 0;
+    MAP_EACH(&gate->core.open, each)
+        if (in_scope(list, each.value))
+            all[count++] = each.value;
     list->seq = gate_figures(gate).last_seq;
     list->total = count;
     list->count = list->limit && count > list->limit ? list->limit : count;

@@ -81,11 +81,8 @@ static void open_add(struct gate *gate, struct open_approval *approval)
 
 static struct open *find_of_session(const struct gate *gate, struct str session)
 {
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(&gate->core.open, &at, &key, &value)) {
-        struct open *open = value;
+    MAP_EACH(&gate->core.open, each) {
+        struct open *open = each.value;
         if (str_eq(open->session, session))
             return open;
     }
@@ -136,11 +133,11 @@ static void partial_told(struct gate *gate, const struct event *event)
 static void forget_partials(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    struct str token = token_revoked(&scratch, event), key;
-    size_t at = 0;
-    void *open;
-    while (!str_empty(token) && map_next(&gate->core.open, &at, &key, &open))
-        people_drop(open, token);
+    struct str token = token_revoked(&scratch, event);
+    if (str_empty(token))
+        return;
+    MAP_EACH(&gate->core.open, each)
+        people_drop(each.value, token);
 }
 
 /* Keeps the call in memory for whoever waits for its answer, and for its report, which follows soon. A large call is
@@ -188,11 +185,8 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
 
 void open_done(struct gate *gate)
 {
-    size_t at = 0;
-    struct str key;
-    void *open;
-    while (map_next(&gate->core.open, &at, &key, &open))
-        open_free(gate, open);
+    MAP_EACH(&gate->core.open, each)
+        open_free(gate, each.value);
     map_done(&gate->core.open);
 }
 
@@ -269,11 +263,8 @@ static void partials_read(struct read *read)
 static uint64_t first_of_people(const struct gate *gate)
 {
     uint64_t first = 0;
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(&gate->core.open, &at, &key, &value)) {
-        const struct open *open = value;
+    MAP_EACH(&gate->core.open, each) {
+        const struct open *open = each.value;
         if (open->people > 1 && (!first || open->seq < first))
             first = open->seq;
     }

@@ -91,18 +91,15 @@ static void read_session(struct gate *gate, struct str id)
 /* Forgets all, or those that were not used since the last time; one that is being read stays. */
 static void forget(struct gate *gate, bool all)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
     struct map kept = {0};
-    while (map_next(&gate->sessions, &at, &id, &value)) {
-        struct session_slot *slot = value;
+    MAP_EACH(&gate->sessions, each) {
+        struct session_slot *slot = each.value;
         if (slot->session && (all || !slot->used)) {
             free_slot(slot);
             continue;
         }
         slot->used = false;
-        (void)map_put(&kept, id, slot);
+        (void)map_put(&kept, each.key, slot);
     }
     map_done(&gate->sessions);
     gate->sessions = kept;
@@ -189,11 +186,8 @@ void sessions_follow(struct gate *gate, const struct event *event)
 
 void sessions_done(struct gate *gate)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
-    while (map_next(&gate->sessions, &at, &id, &value)) {
-        free_slot(value);
+    MAP_EACH(&gate->sessions, each) {
+        free_slot(each.value);
     }
     map_done(&gate->sessions);
     timer_free(gate->sessions_rest);

@@ -48,13 +48,10 @@ static bool only_of_its_name(const struct gate *gate, const struct token *token)
 /* Calls of an agent whose token was revoked: nobody would receive the answer. */
 static void withdraw_all(struct gate *gate, const struct token *token)
 {
-    size_t at = 0;
-    struct str key;
-    void *value;
     if (!(token->scopes & SCOPE_ASK) || !only_of_its_name(gate, token))
         return;
-    while (map_next(&gate->core.open, &at, &key, &value)) {
-        const struct open *open = value;
+    MAP_EACH(&gate->core.open, each) {
+        const struct open *open = each.value;
         if (str_eq(open->actor, token->name) &&
             (str_empty(token->session) || str_eq(token->session, open->session)))
             deadlines_end(gate, open, DECISION_CANCELLED, STR("the token of whoever asked was revoked"));

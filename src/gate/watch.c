@@ -146,11 +146,9 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
 static struct watcher **list_all(struct gate *gate, struct arena *arena)
 {
     struct watcher **all = arena_array(arena, struct watcher *, gate->watcher_count + 1);
-    size_t count = 0, at = 0;
-    struct str session;
-    void *first;
-    while (map_next(&gate->watchers, &at, &session, &first))
-        for (struct watcher *w = first; w; w = w->next)
+    size_t count = 0;
+    MAP_EACH(&gate->watchers, each)
+        for (struct watcher *w = each.value; w; w = w->next)
             all[count++] = w;
     CHECK(count == gate->watcher_count);
     return all;

@@ -80,9 +80,6 @@ static struct notify *volatile left_for_threads;
 /* A thread may still wait for a slow service; then the memory is left to the process's end. */
 void notify_close(struct notify *n)
 {
-    size_t at = 0;
-    struct str key;
-    void *value;
     n->closing = true;
     for (unsigned i = 0; i < n->config.channel_count; i++)
         if (n->config.channels[i].poll_timer)
@@ -98,9 +95,9 @@ void notify_close(struct notify *n)
     if (n->following)
         gate_unwatch(&n->watcher);
     seal_key_free(n->devices.key);
-    while (map_next(&n->calls, &at, &key, &value)) {
-        outbox_forget(n, value);
-        at = 0;
+    MAP_EACH(&n->calls, each) {
+        outbox_forget(n, each.value);
+        each.at = 0; /* forgetting changes the map */
     }
     map_done(&n->calls);
     map_done(&n->ids);
@@ -161,12 +158,9 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
 {
     static const char *const states[] = {[DUE] = "due", [CLAIMING] = "due", [SENDING] = "sending",
                                          [SENT] = "sent", [OVER] = "not needed"};
-    size_t at = 0;
-    struct str key;
-    void *value;
     json_open(out, '[');
-    while (map_next(&n->calls, &at, &key, &value)) {
-        const struct asked *asked = value;
+    MAP_EACH(&n->calls, each) {
+        const struct asked *asked = each.value;
         for (const struct delivery *d = asked->deliveries; d; d = d->next) {
             if (call.n && !str_eq(call, asked->call))
                 continue;

@@ -374,11 +374,8 @@ static struct rc take_event(void *arg, const struct event *event, struct err *er
 static void proving_done(struct proving *proving)
 {
     key_ring_done(&proving->ring);
-    size_t at = 0;
-    struct str key;
-    void *asked;
-    while (map_next(&proving->requests, &at, &key, &asked))
-        asked_free(asked);
+    MAP_EACH(&proving->requests, each)
+        asked_free(each.value);
     map_done(&proving->requests);
     map_done(&proving->trusted);
     arena_done(&proving->answer_arena);

@@ -39,11 +39,8 @@ static void forget_group(struct verifier *verifier)
 
 void verifier_done(struct verifier *verifier)
 {
-    size_t at = 0;
-    struct str session;
-    void *link;
-    while (map_next(&verifier->links, &at, &session, &link))
-        free(link);
+    MAP_EACH(&verifier->links, each)
+        free(each.value);
     map_done(&verifier->links);
     forget_group(verifier);
 }

@@ -31,11 +31,8 @@ static void pin_free(struct pin *pin)
 
 void servers_free_pins(struct servers *servers)
 {
-    size_t at = 0;
-    struct str key;
-    void *pin;
-    while (map_next(&servers->pins, &at, &key, &pin))
-        pin_free(pin);
+    MAP_EACH(&servers->pins, each)
+        pin_free(each.value);
     map_done(&servers->pins);
 }
 

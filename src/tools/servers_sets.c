@@ -76,9 +76,6 @@ void servers_box(struct servers *servers, const struct servers_boxes *boxes) { s
 
 void servers_free(struct servers *servers)
 {
-    size_t at = 0;
-    struct str key;
-    void *digest;
     set_done(&servers->own);
     while (servers->sets) {
         struct server_set *set = servers->sets;
@@ -87,8 +84,8 @@ void servers_free(struct servers *servers)
         free(set);
     }
     servers_free_pins(servers);
-    while (map_next(&servers->trusted, &at, &key, &digest))
-        free(digest);
+    MAP_EACH(&servers->trusted, each)
+        free(each.value);
     map_done(&servers->trusted);
     CHECK(pthread_mutex_destroy(&servers->lock) == 0);
     free(servers);

@@ -189,13 +189,10 @@ struct rc __wrap_fetch_run(struct fetch_line *line, struct fetch *fetch, struct 
  * node may learn only then that it was kept. */
 void messages_check_node(const struct node *node)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
     if (sim->faults[FAULT_DOUBT] || sim->faults[FAULT_AWAY] || sim->faults[FAULT_STUCK] || node->epoch != sim->epoch)
         return;
-    while (map_next(&node->notify->ids, &at, &id, &value)) {
-        const struct delivery *delivery = value;
+    MAP_EACH(&node->notify->ids, each) {
+        const struct delivery *delivery = each.value;
         bool won = delivery->ours && !delivery->ended && delivery->lease_ms > __wrap_clock_wall_ms();
         if (won && delivery->state == DUE && delivery->due_ms >= delivery->lease_ms)
             sim_fail("a message about %.*s was claimed first and waits for another claim",

@@ -55,13 +55,11 @@ static void walks_over_each_once(void **state)
         char text[16];
         assert_null(map_put(&map, key_of(i, text), &values[i]));
     }
-    size_t at = 0, steps = 0;
-    struct str key;
-    void *value;
-    while (map_next(&map, &at, &key, &value)) {
+    size_t steps = 0;
+    MAP_EACH(&map, each) {
         char text[16];
-        size_t i = (size_t)((int *)value - values);
-        assert_true(str_eq(key, key_of((unsigned)i, text)));
+        size_t i = (size_t)((int *)each.value - values);
+        assert_true(str_eq(each.key, key_of((unsigned)i, text)));
         seen[i]++;
         steps++;
     }
@@ -75,12 +73,10 @@ static void empty_map(void **state)
 {
     (void)state;
     struct map map = {0};
-    struct str key;
-    void *value;
-    size_t at = 0;
+    struct map_entry entry = {0};
     assert_null(map_get(&map, STR("x")));
     assert_null(map_take(&map, STR("x")));
-    assert_false(map_next(&map, &at, &key, &value));
+    assert_false(map_next(&map, &entry));
     map_done(&map);
     map_done(&map);
 }

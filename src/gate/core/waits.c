@@ -97,11 +97,8 @@ static void ring(struct core *core, struct ask *ask)
  * themselves. */
 static void ring_session(struct core *core, struct str session)
 {
-    size_t at = 0;
-    struct str key;
-    void *first;
-    while (map_next(&core->waiters, &at, &key, &first)) {
-        for (struct ask *ask = first; ask && str_eq(ask->session, session); ask = ask->next_waiter) {
+    MAP_EACH(&core->waiters, each) {
+        for (struct ask *ask = each.value; ask && str_eq(ask->session, session); ask = ask->next_waiter) {
             ask->reread = ask->answered = true;
             ring(core, ask);
         }

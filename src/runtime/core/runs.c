@@ -68,11 +68,8 @@ void runs_ended(struct runs *runs, struct run *run, struct runs_out *out)
 
 void runs_try_again(struct runs *runs, struct runs_out *out)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
-    while (map_next(&runs->runs, &at, &thread, &value)) {
-        struct run *run = value;
+    MAP_EACH(&runs->runs, each) {
+        struct run *run = each.value;
         if (!run->working && run->end == RUN_TROUBLE)
             wake(runs, run, out);
     }
@@ -86,13 +83,10 @@ static void cancel(struct run *run, struct runs_out *out)
 
 void runs_stop(struct runs *runs, struct runs_out *out)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
     runs->stopping = true;
-    while (map_next(&runs->runs, &at, &thread, &value))
-        if (((struct run *)value)->working)
-            cancel(value, out);
+    MAP_EACH(&runs->runs, each)
+        if (((struct run *)each.value)->working)
+            cancel(each.value, out);
 }
 
 /* ---- runs of other processes ---- */
@@ -164,15 +158,12 @@ static void note_elsewhere(struct runs *runs, const struct event *event, const s
 
 static void forget_owners(struct runs *runs, int64_t now_us)
 {
-    size_t at = 0;
-    struct str owner;
-    void *value;
     struct map kept = {0};
-    while (map_next(&runs->owners, &at, &owner, &value)) {
-        if (((struct heard *)value)->at_us < now_us - runs->lease_us * FORGET_LEASES)
-            free(value);
+    MAP_EACH(&runs->owners, each) {
+        if (((struct heard *)each.value)->at_us < now_us - runs->lease_us * FORGET_LEASES)
+            free(each.value);
         else
-            (void)map_put(&kept, owner, value);
+            (void)map_put(&kept, each.key, each.value);
     }
     map_done(&runs->owners);
     runs->owners = kept;
@@ -180,12 +171,9 @@ static void forget_owners(struct runs *runs, int64_t now_us)
 
 void runs_take_over(struct runs *runs, int64_t now_us, struct runs_out *out)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
     struct elsewhere *left = NULL;
-    while (map_next(&runs->elsewhere, &at, &thread, &value)) {
-        struct elsewhere *run = value;
+    MAP_EACH(&runs->elsewhere, each) {
+        struct elsewhere *run = each.value;
         if (!is_silent(runs, run->owner, run->since_us, now_us))
             continue;
         run->next = left;
@@ -265,11 +253,8 @@ void runs_recover(struct runs *runs, const struct event *event, int64_t now_us, 
 
 void runs_done(struct runs *runs)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
-    while (map_next(&runs->runs, &at, &thread, &value))
-        run_free(value);
+    MAP_EACH(&runs->runs, each)
+        run_free(each.value);
     map_done(&runs->runs);
     map_free_values(&runs->elsewhere);
     map_free_values(&runs->owners);
