@@ -73,8 +73,7 @@ bool acp_acts(struct str method)
 {
     static const char *const harmless[] = {"terminal/output", "terminal/wait_for_exit", "terminal/kill",
                                            "terminal/release"}; /* of a terminal that was asked about */
-    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (str_is(method, harmless[i]))
+    if (STR_IN(method, harmless))
             return false;
     return str_starts(method, STR("fs/")) || str_starts(method, STR("terminal/")) || str_starts(method, STR("mcp/"));
 }

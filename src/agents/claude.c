@@ -476,8 +476,6 @@ void claude_prompt(struct buf *buf, struct str text)
 const char *claude_mode(struct str mode)
 {
     static const char *const same[] = {"acceptEdits", "plan"};
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (str_is(mode, same[i]))
-            return same[i];
-    return "default";
+    size_t i = str_index(mode, same, sizeof same / sizeof *same);
+    return i < sizeof same / sizeof *same ? same[i] : "default";
 }

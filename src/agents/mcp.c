@@ -204,11 +204,7 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
 {
     struct json_out out = rpc_open_result(buf, message->id);
     struct str wanted = json_text(message->params, "protocolVersion");
-    const char *version = versions[0];
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        if (str_is(wanted, versions[i]))
-            version = versions[i];
-    json_member(&out, "protocolVersion", str_of(version));
+    json_member(&out, "protocolVersion", STR_IN(wanted, versions) ? wanted : str_of(versions[0]));
     json_key(&out, "capabilities");
     json_put_raw(&out, STR("{\"tools\":{}}"));
     json_open_member(&out, "serverInfo", '{');

@@ -1,6 +1,14 @@
 /* Views of bytes (str.h); nothing here allocates. */
 #include "base/str.h"
 
+size_t str_index(struct str s, const char *const words[], size_t count)
+{
+    size_t i = 0;
+    while (i < count && !str_is(s, words[i]))
+        i++;
+    return i;
+}
+
 bool str_starts(struct str s, struct str prefix)
 {
     return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);

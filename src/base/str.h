@@ -43,6 +43,12 @@ static inline bool str_eq(struct str a, struct str b)
 static inline bool str_is(struct str a, const char *c) { return str_eq(a, str_of(c)); }
 static inline bool str_empty(struct str s) { return s.n == 0; }
 
+/* The index of the word that is equal to `s`; `count` when there is none. */
+size_t str_index(struct str s, const char *const words[], size_t count);
+/* Whether it is one of the words of an array. */
+#define STR_IN(s, words) \
+    (str_index(s, words, sizeof(words) / sizeof *(words)) < sizeof(words) / sizeof *(words))
+
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 /* ASCII letters compared without regard to case. */

@@ -201,10 +201,7 @@ struct str tool_foreign_name(size_t number) { return number < ROW_COUNT ? str_of
 static bool is_shell(struct str program)
 {
     static const char *const shells[] = {"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"};
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (str_is(program, shells[i]))
-            return true;
-    return false;
+    return STR_IN(program, shells);
 }
 
 /* ["bash","-lc",text] is the text; any other words are a command of exactly those. */

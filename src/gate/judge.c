@@ -17,13 +17,10 @@ bool by_default_parse(struct str name, enum by_default *ret_by_default)
         BY_DEFAULTS(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (str_is(name, names[i])) {
-            *ret_by_default = (enum by_default)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = str_index(name, names, sizeof names / sizeof *names);
+    if (i < sizeof names / sizeof *names)
+        *ret_by_default = (enum by_default)i;
+    return i < sizeof names / sizeof *names;
 }
 
 /* Handles an allow without a rule for a caller that does not accept that: it becomes an ask or, when this returns true,

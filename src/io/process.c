@@ -42,21 +42,13 @@ bool process_look(pid_t pid, struct process_id *ret_process, pid_t *ret_parent)
 
 bool process_lives(pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
-static bool is_one_of(struct str name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(name, names[i]))
-            return true;
-    return false;
-}
-
 bool process_adopts(pid_t pid)
 {
     static const char *const names[] = {"systemd", "init", "tini", "dumb-init", "tmux: server", "screen", "login",
                                         "sshd"};
     char text[LINE_BYTES];
     struct str name = str_trim((struct str){text, read_small(pid, "comm", text)});
-    return pid <= 1 || is_one_of(name, names, sizeof names / sizeof *names);
+    return pid <= 1 || STR_IN(name, names);
 }
 
 /* The last part of argv[0], without the dash of a login shell; `ret_rest` begins with argv[1]. */
@@ -74,7 +66,7 @@ enum process_shell process_shell(pid_t pid)
     static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ash", "ksh", "fish"};
     char text[LINE_BYTES];
     struct str rest, name = first_word(text, read_small(pid, "cmdline", text), &rest);
-    if (!is_one_of(name, shells, sizeof shells / sizeof *shells))
+    if (!STR_IN(name, shells))
         return SHELL_NONE;
     while (rest.n) {
         struct str option = str_cut(rest, '\0', &rest);

@@ -89,13 +89,13 @@ static struct rc read_detail(const struct json *options, struct channel *channel
     static const char *const names[] = {[DETAIL_KIND] = "kind", [DETAIL_SUMMARY] = "summary", [DETAIL_FULL] = "full"};
     struct str text = STR_NONE;
     TRY(json_want_str(options, "detail", 16, &text, err));
-    for (unsigned i = 0; text.n && i < sizeof names / sizeof *names; i++) {
-        if (str_is(text, names[i])) {
-            channel->detail = (enum detail)i;
-            return RC_OK;
-        }
-    }
-    return text.n ? err_set(err, ERR_INVALID, "\"detail\" must be kind, summary or full") : RC_OK;
+    size_t i = str_index(text, names, sizeof names / sizeof *names);
+    if (str_empty(text))
+        return RC_OK;
+    if (i == sizeof names / sizeof *names)
+        return err_set(err, ERR_INVALID, "\"detail\" must be kind, summary or full");
+    channel->detail = (enum detail)i;
+    return RC_OK;
 }
 
 /* ---- channels and routes ---- */

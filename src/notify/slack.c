@@ -28,8 +28,7 @@ static bool is_final(struct str error)
 {
     static const char *const later[] = {"ratelimited", "rate_limited", "internal_error", "fatal_error",
                                         "service_unavailable", "request_timeout"};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (str_is(error, later[i]))
+    if (STR_IN(error, later))
             return false;
     return error.n > 0;
 }

@@ -105,14 +105,10 @@ bool effect_option_tells(struct str name)
         return false;
     while (!str_empty(rest)) {
         struct str part = str_cut(rest, '-', &rest);
-        for (size_t i = 0; i < sizeof running_parts / sizeof *running_parts; i++)
-            if (str_is(part, running_parts[i]))
+        if (STR_IN(part, running_parts))
                 return true;
     }
-    for (size_t i = 0; i < sizeof writing_names / sizeof *writing_names; i++)
-        if (str_is(name, writing_names[i]))
-            return true;
-    return false;
+    return STR_IN(name, writing_names);
 }
 
 /* {a,b}: no alternative begins with anything but a letter. */

@@ -84,15 +84,6 @@ static const char *const show_files[] = {"git show", "git cat-file"};
 /* Those that copy the whole repository to an address, which may be a folder. */
 static const char *const copy_all[] = {"git clone", "git push"};
 
-static bool is_one_of(struct str name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(name, list[i]))
-            return true;
-    return false;
-}
-#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof *(list))
-
 /* Whether the word names one file of a revision (`HEAD~1:src/a.c`) or, behind `--`, a path without a pattern. */
 static bool limits(const struct word *word, bool behind_dashes)
 {
@@ -138,14 +129,14 @@ void effect_shows_all(struct effects *e)
 void effect_git_contents(struct effects *e)
 {
     struct str name = table_str(e->row->name);
-    bool always = IS_ONE_OF(name, show_always) && !e->names_only;
-    bool able = IS_ONE_OF(name, show_always) || IS_ONE_OF(name, show_by_option);
+    bool always = STR_IN(name, show_always) && !e->names_only;
+    bool able = STR_IN(name, show_always) || STR_IN(name, show_by_option);
     bool shows = always || (able && e->shows);
-    bool copies = IS_ONE_OF(name, copy_all) && copies_to_folder(e);
+    bool copies = STR_IN(name, copy_all) && copies_to_folder(e);
     if (!shows && !copies)
         return;
     /* `git show HEAD:src/a.c` shows this file; of a folder only its names. */
-    bool all = copies || !operands_limit(e), one = IS_ONE_OF(name, show_files) && !e->ended;
+    bool all = copies || !operands_limit(e), one = STR_IN(name, show_files) && !e->ended;
     e->stored = shows && (all || !one);
     if (all)
         effect_shows_all(e);

@@ -211,9 +211,8 @@ static const char *const telling_parts[] = {
 /* Whether a part of an option's name is in telling_parts, or ends like the name of a file or folder: --rulesdir. */
 static bool part_tells(struct str part)
 {
-    for (size_t i = 0; i < sizeof telling_parts / sizeof *telling_parts; i++)
-        if (str_is(part, telling_parts[i]))
-            return true;
+    if (STR_IN(part, telling_parts))
+        return true;
     return str_ends(part, STR("dir")) || str_ends(part, STR("file")) || str_ends(part, STR("path")) ||
            str_ends(part, STR("files")) || str_ends(part, STR("dirs"));
 }

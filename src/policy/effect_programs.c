@@ -92,10 +92,7 @@ static bool names_program(struct str name)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (str_ends(name, str_of(ends[i])))
             return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(name, names[i]))
-            return true;
-    return str_empty(name) || name.p[0] == '.' || str_find(name, '$') < name.n;
+    return STR_IN(name, names) || str_empty(name) || name.p[0] == '.' || str_find(name, '$') < name.n;
 }
 
 /* Whether the value is harmless in a recipe: it holds nothing that the shell or make would interpret. */

@@ -220,10 +220,7 @@ bool effect_leaves_project(struct str text)
     if (!str_starts(text, STR("/")))
         return false;
     struct str rest, first = str_cut(str_sub(text, 1, text.n), '/', &rest);
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (str_is(first, roots[i]))
-            return true;
-    return false;
+    return STR_IN(first, roots);
 }
 
 /* An address on the line; buckets and databases are what their programs are for. */
@@ -237,10 +234,7 @@ static bool is_address(struct str value)
     for (size_t i = 0; i < scheme.n; i++)
         if (!((scheme.p[i] | 32) >= 'a' && (scheme.p[i] | 32) <= 'z') && !strchr("+-.0123456789", scheme.p[i]))
             return false;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (str_is(scheme, own[i]))
-            return false;
-    return true;
+    return !STR_IN(scheme, own);
 }
 
 /* A program that does more than reading, and of which only a help text is known: its words may be more than text. */

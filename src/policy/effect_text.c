@@ -388,11 +388,9 @@ static bool awk_name(struct awk *a)
         a->p.at++;
     struct str name = str_sub(a->p.text, from, a->p.at);
     a->before = AWK_OPERAND;
-    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++)
-        if (str_is(name, doors[i]))
+    if (STR_IN(name, doors))
             return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (str_is(name, words[i]))
+    if (STR_IN(name, words))
             a->before = AWK_OPERATOR;
     if (str_is(name, "print") || str_is(name, "printf")) {
         a->printing = true;

@@ -206,10 +206,7 @@ static bool chooses(struct str name)
                                         "revision", "groups", "excludedGroups", "maven.test.failure.ignore",
                                         "surefire.failIfNoSpecifiedTests", "maven.compiler.source",
                                         "maven.compiler.target", "maven.compiler.release", "forkCount"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(name, names[i]))
-            return true;
-    return str_starts(name, STR("skip")) || str_ends(name, STR(".skip"));
+    return STR_IN(name, names) || str_starts(name, STR("skip")) || str_ends(name, STR(".skip"));
 }
 
 /* The definition in word `i`, which may say it in the next: `-DX=y`, `-D X=y`, `--define X=y`; empty: none. */

@@ -16,13 +16,8 @@ static const char *const kind_names[IMPORT_KIND_COUNT] = {
 
 bool import_kind_parse(struct str name, enum import_kind *ret_kind)
 {
-    for (int i = 0; i < IMPORT_KIND_COUNT; i++) {
-        if (str_is(name, kind_names[i])) {
-            *ret_kind = (enum import_kind)i;
-            return true;
-        }
-    }
-    return false;
+    *ret_kind = (enum import_kind)str_index(name, kind_names, IMPORT_KIND_COUNT);
+    return *ret_kind < IMPORT_KIND_COUNT;
 }
 
 /* Counts on from where it was asked last: files are read from front to back. */

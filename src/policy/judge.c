@@ -36,11 +36,10 @@ const char *effect_name(enum effect effect) { return effect_names[effect]; }
 
 bool policy_mode_parse(struct str name, enum permission_mode *ret_mode)
 {
-    for (int i = 0; i < MODE_COUNT; i++) {
-        if (str_is(name, mode_names[i])) {
-            *ret_mode = (enum permission_mode)i;
-            return true;
-        }
+    size_t mode = str_index(name, mode_names, MODE_COUNT);
+    if (mode < MODE_COUNT) {
+        *ret_mode = (enum permission_mode)mode;
+        return true;
     }
     for (size_t i = 0; i < sizeof mode_aliases / sizeof *mode_aliases; i++) {
         if (str_is(name, mode_aliases[i].name)) {
@@ -53,14 +52,10 @@ bool policy_mode_parse(struct str name, enum permission_mode *ret_mode)
 
 bool effect_parse(struct str name, enum effect *ret_effect)
 {
-    for (size_t i = 0; i < sizeof effect_names / sizeof *effect_names; i++) {
-        if (str_is(name, effect_names[i])) {
-            *ret_effect = (enum effect)i;
-            return true;
-        }
-    }
-    *ret_effect = EFFECT_ASK; /* the name that some agents' configurations have for it */
-    return str_is(name, "require-approval");
+    size_t effect = str_index(name, effect_names, sizeof effect_names / sizeof *effect_names);
+    bool known = effect < sizeof effect_names / sizeof *effect_names;
+    *ret_effect = known ? (enum effect)effect : EFFECT_ASK;
+    return known || str_is(name, "require-approval"); /* the name that some agents' configurations have for asking */
 }
 
 /* ---- notes ---- */

@@ -5,15 +5,6 @@
 #include "base/err.h"
 #include "policy/effects.h"
 
-static bool name_in(struct str name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(name, list[i]))
-            return true;
-    return false;
-}
-#define NAME_IN(name, list) name_in(name, list, sizeof(list) / sizeof *(list))
-
 /* ---- variables ---- */
 
 /* Variables that name no file, program or module, whatever their value. */
@@ -57,7 +48,7 @@ static bool harmless_prefix(struct judging *j, const struct folder *folder, cons
     (void)str_cut(word->text, '=', &value);
     if (!word_literal(word) || !plain_value(value))
         return false;
-    if (NAME_IN(name, harmless_variables) || str_starts(name, STR("LC_")))
+    if (STR_IN(name, harmless_variables) || str_starts(name, STR("LC_")))
         return str_find(value, '/') == value.n;
     if (str_is(name, "GOFLAGS"))
         return str_starts(value, STR("-count=")) || str_is(value, "-v") || str_is(value, "-race") ||
@@ -81,7 +72,7 @@ static bool own_variable(struct str name)
                                              "CARGO", "JAVA",  "PERL",   "RUBY", "XDG_",   "DOCKER", "KUBE", "AWS_",
                                              "SSH_",  "DYLD_", "MALLOC", "LC_",  "GLIBC_", "NOD_",   "PIP_", "HTTP"};
     bool small = false;
-    if (str_empty(name) || NAME_IN(name, telling_variables))
+    if (str_empty(name) || STR_IN(name, telling_variables))
         return false;
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (str_starts(name, str_of(beginnings[i])))
@@ -140,7 +131,7 @@ static const struct lister listers[] = {
 static bool lister_has(const struct lister *lister, struct str text, bool *tells)
 {
     static const char *const quiet[] = {"--files-with-matches", "--files", "--name-only"};
-    bool known = lister->telling && NAME_IN(text, quiet);
+    bool known = lister->telling && STR_IN(text, quiet);
     *tells = *tells || known;
     for (size_t i = 0; i < sizeof lister->words / sizeof *lister->words && lister->words[i]; i++) {
         struct str word = str_of(lister->words[i]);
@@ -385,10 +376,10 @@ static bool lists_an_ending(const struct node *node)
     bool found = false, git = node && node->word_count && word_is(&node->words[0], "git");
     for (size_t i = git ? 2 : 1; node && i < node->word_count; i++) {
         struct str text = node->words[i].text;
-        bool operand = NAME_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
+        bool operand = STR_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
         bool ending = word_literal(&node->words[i]) && str_starts(text, STR("*.")) &&
                       str_find(text, '/') == text.n && text.n > 2;
-        if ((operand && (!ending || NAME_IN(text, of_git))) || NAME_IN(text, others) ||
+        if ((operand && (!ending || STR_IN(text, of_git))) || STR_IN(text, others) ||
             str_starts(text, STR("--exclude=")) || goes_into_hidden(text))
             return false;
         found = found || (operand && ending);
@@ -403,7 +394,7 @@ static bool filters_lines(const struct node *node)
     if (node->kind != NODE_SIMPLE || node->assign_count || !node->word_count || node->redirs)
         return false;
     bool greps = word_is(&node->words[0], "grep") || word_is(&node->words[0], "egrep");
-    bool cuts = NAME_IN(node->words[0].text, cutters), patterns = false;
+    bool cuts = STR_IN(node->words[0].text, cutters), patterns = false;
     for (size_t i = 1; i < node->word_count; i++) {
         struct str text = node->words[i].text;
         const char *letters = greps ? "vEFiwxz" : cuts ? "n0123456789z" : "urnVfz";
@@ -416,7 +407,7 @@ static bool filters_lines(const struct node *node)
             return false;
         patterns = patterns || pattern;
     }
-    return greps || cuts || NAME_IN(node->words[0].text, sorters);
+    return greps || cuts || STR_IN(node->words[0].text, sorters);
 }
 
 /* Whether what comes by the pipe are names of files of the project, of which others only chose or sorted some. */
@@ -533,7 +524,7 @@ static bool plain_program(struct str name)
 static bool transparent(struct str row)
 {
     static const char *const wrappers[] = {"timeout", "time", "nice", "stdbuf", "command", "env", "xargs", "ionice"};
-    return NAME_IN(row, wrappers);
+    return STR_IN(row, wrappers);
 }
 
 /* Rows that only read; set, read and tee, whose acts are judged one by one; and wrappers. A program that the project's
@@ -679,7 +670,7 @@ static void sweep_command(struct judging *j, const struct argv *argv, const stru
                           const struct node *node, const struct folder *folder)
 {
     static const char *const searches[] = {"rg", "ag", "ack"};
-    bool runs = false, searching = NAME_IN(table_str(study->table->name), searches);
+    bool runs = false, searching = STR_IN(table_str(study->table->name), searches);
     bool lists = study->table->styles & STYLE_LISTS;
     for (const struct act *act = study->acts; act; act = act->next) {
         bool by_pipe = act->kind == ACT_READS && str_is(act->path.raw, "…");

@@ -337,10 +337,7 @@ static bool known_field(struct str key)
     static const char *const known[] = {
         "command",           "description",   "timeout",    "timeout_ms", "timeoutMs", "explanation",
         "run_in_background", "is_background", "background", "title",      "intent",    "why"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (str_is(key, known[i]))
-            return true;
-    return false;
+    return STR_IN(key, known);
 }
 
 /* A line with a doubt is walked as far as it was read, and searched as text: rules against a command hold even

@@ -67,10 +67,7 @@ static bool path_of_system(struct str path)
     for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
         if (path_within(path, str_of(system_folders[i])))
             return true;
-    for (size_t i = 0; i < sizeof system_files / sizeof *system_files; i++)
-        if (str_is(path, system_files[i]))
-            return true;
-    return false;
+    return STR_IN(path, system_files);
 }
 
 bool place_readable(const struct judging *j, const struct place *place)
@@ -252,10 +249,7 @@ static bool protected_in_project(const struct judging *j, struct str path)
     struct str rest;
     if (str_empty(j->places.project.named) || !path_below(path, j->places.project.named, &rest))
         return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(rest, names[i]))
-            return true;
-    return false;
+    return STR_IN(rest, names);
 }
 
 /* Nod's own data: also through a folder above it, and by a pattern that could find it. */

@@ -123,11 +123,8 @@ enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
 bool lint_tool_known(struct str name)
 {
-    if (str_starts(name, STR("mcp__")))
+    if (str_starts(name, STR("mcp__")) || STR_IN(name, tools))
         return true;
-    for (size_t i = 0; i < TOOL_COUNT; i++)
-        if (str_is(name, tools[i]))
-            return true;
     for (size_t i = 0; !str_empty(tool_foreign_name(i)); i++)
         if (str_eq(name, tool_foreign_name(i)))
             return true;

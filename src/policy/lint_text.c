@@ -114,8 +114,7 @@ static size_t find_operator(struct str word, size_t *ret_at)
 {
     static const char *const operators[] = {"&", "|&", ">", ">>", "<", "<<", "<<<", "2>", "2>&1", "&>"};
     *ret_at = 0;
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (str_is(word, operators[i]))
+    if (STR_IN(word, operators))
             return word.n;
     for (size_t i = 0; i < word.n && !strchr("'\"", word.p[0]); i++) {
         size_t n = operator_length(word, i);

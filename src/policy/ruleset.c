@@ -27,13 +27,10 @@ const char *policy_layer_name(enum rule_layer layer)
 
 bool policy_layer_parse(struct str name, enum rule_layer *ret_layer)
 {
-    for (int i = 0; i < LAYER_COUNT; i++) {
-        if (str_is(name, layer_names[i])) {
-            *ret_layer = (enum rule_layer)i;
-            return true;
-        }
-    }
-    return false;
+    size_t layer = str_index(name, layer_names, LAYER_COUNT);
+    if (layer < LAYER_COUNT)
+        *ret_layer = (enum rule_layer)layer;
+    return layer < LAYER_COUNT;
 }
 
 struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err)
@@ -51,8 +48,7 @@ struct str ruleset_path_family(struct str tool)
     static const char *const editing[] = {"Edit", "Write", "MultiEdit", "NotebookEdit"};
     if (str_starts(tool, STR("box."))) /* box rules are kept apart from rules on calls */
         return tool;
-    for (size_t i = 0; i < sizeof editing / sizeof *editing; i++)
-        if (str_is(tool, editing[i]))
+    if (STR_IN(tool, editing))
             return STR("edit");
     return STR("read");
 }

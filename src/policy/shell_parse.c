@@ -538,9 +538,8 @@ static bool test_evaluates(const struct words *words)
 {
     static const char *const names[] = {"-v", "-R", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-o", "-N"};
     for (const struct word *word = words->first; word; word = word->next)
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (str_is(word->text, names[i]))
-                return true;
+        if (STR_IN(word->text, names))
+            return true;
     return false;
 }
 

@@ -4,10 +4,7 @@
 bool agent_mode_asks(struct str mode)
 {
     static const char *const asking[] = {"default", "manual", "acceptEdits", "plan"};
-    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
-        if (str_is(mode, asking[i]))
-            return true;
-    return false;
+    return STR_IN(mode, asking);
 }
 
 static struct rc read_message(const struct agent *agent, const struct json *message, struct hook *ret_hook,
