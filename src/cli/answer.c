@@ -150,9 +150,7 @@ static struct rc send(struct cli *cli, const struct answer_ask *asked, struct st
     json_close(&out, '}');
     TRY(remote_post(cli, arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, session).p,
                                       remote_escape(arena, call).p), buf_str(&body), &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_out(arena_printf(arena, "answered %.*s\n", STR_ARG(text_line(arena, call))));
     return RC_OK;
 }

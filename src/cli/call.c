@@ -243,9 +243,7 @@ struct rc call_command(struct cli *cli, struct err *err)
     struct rc rc = ask_until_answered(&calling, &reply, err);
     take_back_over();
     TRY(rc);
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         tell(cli, reply.json);
     cli->status = exit_of(json_text(reply.json, "status"));
     return RC_OK;

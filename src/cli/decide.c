@@ -128,9 +128,7 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     if (json_get(reply.json, "need"))
         cli_note("%.*s: %.*s", STR_ARG(text_line(arena, target->call)),
                  STR_ARG(text_line(arena, json_text(reply.json, "message"))));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_out(arena_printf(arena, "%s %.*s: %.*s\n", deciding->decision,
                              STR_ARG(text_line(arena, target->call)), STR_ARG(target->line)));
     return RC_OK;

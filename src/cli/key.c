@@ -122,10 +122,8 @@ struct rc key_list_command(struct cli *cli, struct err *err)
     struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
     struct reply reply;
     TRY(remote_get(cli, STR("/api/keys"), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     table.none = "no keys yet: nod key create makes one for this terminal, Settings on the page one for a browser";
     table_row(&table, (struct str[]){STR("KEY"), STR("KIND"), STR("PERSON"), STR("MADE"), STR("REVOKED"), STR("NAME")});
     const struct json *keys = json_get(reply.json, "keys");
@@ -159,9 +157,7 @@ struct rc key_revoke_command(struct cli *cli, struct err *err)
         query.body = arena_printf(arena, "{\"signature\":%.*s}", STR_ARG(signature));
     }
     TRY(remote_ask(cli, arena, &query, &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_note("%s is revoked: what it signed before stays proven", text_line(arena, str_of(cli->argv[0])).p);
     return RC_OK;
 }
@@ -177,10 +173,8 @@ struct rc key_recovery_command(struct cli *cli, struct err *err)
     TRY(signing_request(cli, key, "POST", STR("/api/keys/recovery"), STR("{}"), &signature, err));
     TRY(remote_post(cli, STR("/api/keys/recovery"),
                     arena_printf(&cli->arena, "{\"signature\":%.*s}", STR_ARG(signature)), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     const struct json *codes = json_get(reply.json, "codes");
     for (const struct json *code = codes ? codes->first : NULL; code; code = code->next)
         cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, code->text))));

@@ -12,10 +12,8 @@ struct rc login_command(struct cli *cli, struct err *err)
     json_member(&out, "role", str_of(option_text(cli, "role")));
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/logins"), buf_str(&body), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     cli_note("One-time link, valid for 10 minutes:");
     cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, json_text(reply.json, "url")))));
     return RC_OK;

@@ -22,10 +22,8 @@ struct rc notify_channels_command(struct cli *cli, struct err *err)
     struct reply reply;
     const struct json *channel;
     TRY(list(cli, "/api/channels", "channels", &reply, &channel, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     if (!channel)
         cli_note("no channels: people are told only while a page or `nod watch` is open (docs/NOTIFY.md says how to "
                  "set them up)");
@@ -42,10 +40,8 @@ struct rc notify_list_command(struct cli *cli, struct err *err)
     struct reply reply;
     const struct json *one;
     TRY(list(cli, "/api/deliveries", "deliveries", &reply, &one, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     if (!one)
         cli_note("no messages about calls that wait");
     for (; one; one = one->next)

@@ -68,9 +68,7 @@ struct rc pair_command(struct cli *cli, struct err *err)
     json_member(&out, "role", role ? str_of(role) : STR("approver"));
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/logins"), buf_str(&body), &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         pair_show(cli, reply.json);
     return RC_OK;
 }

@@ -72,10 +72,8 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct reply reply;
     TRY(view_pending(cli, &arena, option_text(cli, "session"), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     const struct json *calls = json_get(reply.json, "pendingApprovals");
     const struct json *sessions = calls->count ? titles(cli, &arena) : NULL;
     buf_put(&buf, view_new_keys(&arena, json_get(reply.json, "newKeys")));
@@ -134,10 +132,8 @@ struct rc pending_show_command(struct cli *cli, struct err *err)
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct reply reply;
     TRY(view_find(cli, cli->argv[0], &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     struct str session = json_text(reply.json, "sessionId");
     const struct json *call = reply.json;
     if (str_is(json_text(call, "status"), "awaiting"))

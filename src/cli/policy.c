@@ -77,10 +77,8 @@ struct rc policy_list_command(struct cli *cli, struct err *err)
     struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
     struct reply reply;
     TRY(remote_get(cli, policy_target(cli), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     table.none = "no rules yet: nod policy add makes one, and so does Always on the page and in nod watch";
     table_row(&table, (struct str[]){STR("LAYER"), STR("EFFECT"), STR("RULE"), STR("AUTHOR"), STR("ID"),
                                      STR("REMARK")});
@@ -160,10 +158,8 @@ struct rc policy_add_command(struct cli *cli, struct err *err)
     CHECK(cli->argc == 2);
     TRY(rule_body(cli, &body, err));
     TRY(signing_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     struct arena *arena = &cli->arena;
     cli_note("%s %.*s holds from now on", cli->argv[0], STR_ARG(text_line(arena, json_text(reply.json, "rule"))));
     cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "id")))));
@@ -226,9 +222,7 @@ struct rc policy_remove_command(struct cli *cli, struct err *err)
                                 session ? remote_escape(arena, str_of(session)).p : "");
     query.body = STR("{}");
     TRY(signing_ask(cli, &query, &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_note("%s is gone", text_line(arena, str_of(cli->argv[0])).p);
     return RC_OK;
 }
@@ -246,10 +240,8 @@ struct rc policy_try_command(struct cli *cli, struct err *err)
     json_member(&out, "rule", str_of(cli->argv[0]));
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/policy/try"), buf_str(&body), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     (void)json_i64(json_get(reply.json, "calls"), &calls);
     (void)json_i64(json_get(reply.json, "covered"), &covered);
     (void)json_i64(json_get(reply.json, "asked"), &asked);
@@ -333,9 +325,7 @@ struct rc policy_explain_command(struct cli *cli, struct err *err)
     json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/policy/explain"), buf_str(&body), &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         print_verdict(cli, &cli->arena, reply.json);
     return RC_OK;
 }

@@ -175,6 +175,13 @@ void remote_print(const struct reply *reply)
         cli_out(STR("\n"));
 }
 
+bool remote_printed(const struct cli *cli, const struct reply *reply)
+{
+    if (cli->json)
+        remote_print(reply);
+    return cli->json;
+}
+
 struct str remote_escape(struct arena *arena, struct str text)
 {
     static const char plain[] = "-._~";

@@ -37,6 +37,8 @@ struct rc remote_post(struct cli *cli, struct str target, struct str body, struc
 bool remote_passing(struct rc rc);
 /* Prints the answer as it came, for --json. */
 void remote_print(const struct reply *reply);
+/* With --json prints it, and says so. */
+bool remote_printed(const struct cli *cli, const struct reply *reply);
 /* `text` as a piece of a path or a query. */
 struct str remote_escape(struct arena *arena, struct str text);
 /* The server's address, for messages. */

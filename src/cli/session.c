@@ -68,9 +68,7 @@ struct rc session_create_command(struct cli *cli, struct err *err)
         json_member(&out, "title", local_title(str_of(cwd)));
     json_close(&out, '}');
     TRY(signing_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_out(arena_printf(&cli->arena, "%.*s\n",
                              STR_ARG(text_line(&cli->arena, json_text(reply.json, "id")))));
     return RC_OK;
@@ -83,10 +81,8 @@ struct rc session_list_command(struct cli *cli, struct err *err)
     struct table table = {.arena = arena, .columns = 5, .width = cli->width, .color = cli->color};
     struct reply reply;
     TRY(remote_get(cli, STR("/api/sessions"), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     table.none = "no sessions yet: one begins with the first call of an agent, or with nod session create";
     table_row(&table,
               (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
@@ -105,10 +101,8 @@ struct rc session_list_command(struct cli *cli, struct err *err)
 static struct rc session_print(struct cli *cli, const struct reply *reply)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    if (cli->json) {
-        remote_print(reply);
+    if (remote_printed(cli, reply))
         return RC_OK;
-    }
     text_json(&buf, reply->json, 0);
     cli_out(buf_str(&buf));
     return RC_OK;
@@ -151,9 +145,7 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
     struct reply reply;
     struct str target = session_target(cli);
     TRY(remote_post(cli, arena_printf(&cli->arena, "%.*s/%s", STR_ARG(target), what), body, &reply, err));
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_note("sent to the program that runs this session");
     return RC_OK;
 }

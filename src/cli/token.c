@@ -53,10 +53,8 @@ struct rc token_create_command(struct cli *cli, struct err *err)
     TRY(put_lists(cli, &out, err));
     json_close(&out, '}');
     TRY(signing_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     cli_note("token %.*s for %s, role %s; it is shown only now:",
              STR_ARG(text_line(arena, json_text(reply.json, "id"))), text_line(arena, str_of(name)).p, role);
     cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "token")))));
@@ -70,10 +68,8 @@ struct rc token_list_command(struct cli *cli, struct err *err)
     struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
     struct reply reply;
     TRY(remote_get(cli, STR("/api/tokens"), &reply, err));
-    if (cli->json) {
-        remote_print(&reply);
+    if (remote_printed(cli, &reply))
         return RC_OK;
-    }
     table_row(&table, (struct str[]){STR("TOKEN"), STR("ROLE"), STR("NAME"), STR("MADE"), STR("REVOKED"),
                                      STR("SESSION")});
     const struct json *tokens = json_get(reply.json, "tokens");
@@ -100,9 +96,7 @@ struct rc token_revoke_command(struct cli *cli, struct err *err)
     if (rc.code == ERR_NOT_FOUND)
         return err_set(err, rc.code, "there is no token '%s'; nod token list shows them", cli->argv[0]);
     TRY(rc);
-    if (cli->json)
-        remote_print(&reply);
-    else
+    if (!remote_printed(cli, &reply))
         cli_note("%s is revoked", text_line(&cli->arena, str_of(cli->argv[0])).p);
     return RC_OK;
 }
