@@ -28,12 +28,8 @@ import struct
 import sys
 
 CALL, REQUEST, RESPONSE, STARTED, RESULT = 3, 4, 5, 6, 7
-NAMES = {1: "USER_MESSAGE", 2: "AGENT_MESSAGE", CALL: "TOOL_CALL", REQUEST: "TOOL_APPROVAL_REQUEST",
-         RESPONSE: "TOOL_APPROVAL_RESPONSE", STARTED: "TOOL_STARTED", RESULT: "TOOL_RESULT", 8: "LOCAL_SYSTEM_MESSAGE",
-         9: "SYSTEM_PROMPT", 10: "USER_SYSTEM_PROMPT", 11: "COMPACTION", 12: "RUN_STATUS", 13: "SESSION_CHANGED",
-         14: "TOKEN_CHANGED", 15: "RULE_CHANGED", 16: "SESSION_ARCHIVED", 17: "TOOL_APPROVAL_ALERT",
-         18: "RUN_LEASE", 19: "DELIVERY_ENDED", 20: "DELIVERY_CLAIMED", 21: "EGRESS", 22: "TOOL_APPROVAL_PARTIAL",
-         23: "DELIVERY_HELD"}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/event/event.h"), encoding="utf-8") as table:
+    NAMES = {int(number): name for number, name in re.findall(r"X\((\d+), (\w+), ", table.read())}
 ARCHIVED = 16
 ALLOWS = ("allow_once", "allow_session", "allow_always")
 

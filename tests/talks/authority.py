@@ -241,12 +241,17 @@ def printed_table(rows):
 
 
 def test_the_manual_says_what_an_agent_and_a_bound_approver_may_do(world):
-    """The rows themselves are tried above; here their sum is compared with the document. NOD_PRINT_TABLE=1 prints it."""
+    """The rows themselves are tried above; here their sum is compared with the document. NOD_WRITE=1 writes it there."""
     table = printed_table(read_table())
-    if os.environ.get("NOD_PRINT_TABLE"):
-        print(table)
     with open(DOCUMENT, encoding="utf-8") as file:
-        must(table in file.read(), f"docs/SECURITY.md has not this table:\n{table}")
+        text = file.read()
+    if os.environ.get("NOD_WRITE"):
+        head = table.partition("\n")[0]
+        before, _, rest = text.partition(head)
+        text = before + table + rest[rest.index("\n\n"):]
+        with open(DOCUMENT, "w", encoding="utf-8") as file:
+            file.write(text)
+    must(table in text, f"docs/SECURITY.md has not this table:\n{table}")
 
 
 def test_a_token_of_before_keeps_its_rights_and_doctor_names_it(world):
