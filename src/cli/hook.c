@@ -14,6 +14,7 @@
 #include "cli/take_back.h"
 #include "http/http.h"
 #include "io/clock.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -132,17 +133,6 @@ static struct rc watch_agent(struct hooked *hooked, struct err *err)
     return take_back_on_end(hooked->cli, &back, err);
 }
 
-static void put_out(struct str text)
-{
-    while (text.n) {
-        ssize_t n = write(STDOUT_FILENO, text.p, text.n);
-        if (n < 0 && errno != EINTR)
-            return;
-        if (n > 0)
-            text = str_sub(text, (size_t)n, text.n);
-    }
-}
-
 /* In the agent's own words when its message can be read that far. */
 static void refuse(struct hooked *hooked, const struct err *why)
 {
@@ -162,7 +152,7 @@ static void refuse(struct hooked *hooked, const struct err *why)
     if (!hook_asks(&hook))
         return;
     hook_refuse(&buf, &hook, words);
-    put_out(buf_str(&buf));
+    (void)file_put(STDOUT_FILENO, buf_str(&buf));
 }
 
 static struct rc answer(struct hooked *hooked, struct err *err)
@@ -176,7 +166,7 @@ static struct rc answer(struct hooked *hooked, struct err *err)
     struct rc rc = ask_on(hooked, client, &text, err);
     take_back_over();
     if (rc_ok(rc))
-        put_out(text);
+        (void)file_put(STDOUT_FILENO, text);
     http_client_free(client);
     return rc;
 }

@@ -83,16 +83,22 @@ struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, str
     return RC_OK;
 }
 
-static struct rc write_all(int fd, const char *path, struct str text, struct err *err)
+bool file_put(int fd, struct str text)
 {
     while (text.n) {
         ssize_t put = write(fd, text.p, text.n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-        text = str_sub(text, (size_t)put, text.n);
+        if (put < 0 && errno != EINTR)
+            return false;
+        if (put > 0)
+            text = str_sub(text, (size_t)put, text.n);
     }
+    return true;
+}
+
+static struct rc write_all(int fd, const char *path, struct str text, struct err *err)
+{
+    if (!file_put(fd, text))
+        return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
     if (fsync(fd) != 0)
         return err_set(err, ERR_IO, "cannot sync %s: %s", path, strerror(errno));
     return RC_OK;

@@ -13,6 +13,8 @@ struct rc file_own_folder(const char *path, struct err *err);
 /* The whole file, at most bytes_max. ERR_NOT_FOUND when it is not there. */
 struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
                     struct err *err);
+/* Writes all of it; false: errno says why not. */
+bool file_put(int fd, struct str text);
 /* Writes a new file 0600 beside it, syncs, and renames: the old one or the new one, never half. */
 struct rc file_write_private(const char *path, struct str text, struct err *err);
 /* SHA-256 of its bytes, however many they are. */

@@ -12,6 +12,7 @@
 
 #include "base/id.h"
 #include "base/limits.h"
+#include "io/file.h"
 #include "io/system.h"
 
 #include <errno.h>
@@ -226,15 +227,7 @@ static struct rc open_parent(struct str folder, struct str within, int *ret_fd, 
 
 static struct rc fill(int fd, struct str text, struct err *err)
 {
-    while (text.n) {
-        ssize_t put = write(fd, text.p, text.n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return err_set(err, ERR_IO, "it cannot be written: %s; the old file is as it was", strerror(errno));
-        text = str_sub(text, (size_t)put, text.n);
-    }
-    if (fsync(fd) != 0)
+    if (!file_put(fd, text) || fsync(fd) != 0)
         return err_set(err, ERR_IO, "it cannot be written: %s; the old file is as it was", strerror(errno));
     return RC_OK;
 }

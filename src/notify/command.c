@@ -4,6 +4,7 @@
 #include "notify/inner.h"
 
 #include "io/clock.h"
+#include "io/file.h"
 #include "io/system.h"
 
 #include <errno.h>
@@ -78,13 +79,9 @@ static int make_input(struct str text)
     int fd = system_open_memory("message");
     if (fd < 0)
         return -1;
-    for (size_t put = 0; put < text.n;) {
-        ssize_t n = write(fd, text.p + put, text.n - put);
-        if (n < 0) {
-            (void)close(fd);
-            return -1;
-        }
-        put += (size_t)n;
+    if (!file_put(fd, text)) {
+        (void)close(fd);
+        return -1;
     }
     (void)lseek(fd, 0, SEEK_SET);
     return fd;
