@@ -307,19 +307,26 @@ static void open_read(struct read *read)
     read_partials(recovery);
 }
 
-static void rules_read(struct read *read)
+/* Gives what was read to a view. False: it is read again, or recovery has failed. */
+static bool take_read(struct read *read, uint64_t *covered, void (*follow)(struct gate *gate, const struct event *event))
 {
     struct recovery *recovery = read->arg;
     struct err err = read->err;
     if (too_old(recovery, read))
-        return;
-    recovery->gate->read_rules = read->covered;
+        return false;
+    *covered = read->covered;
     for (size_t i = 0; i < read->event_count; i++)
-        rules_follow(recovery->gate, &read->events[i]);
+        follow(recovery->gate, &read->events[i]);
     read_free(read);
     if (err.code != ERR_OK)
         finish(recovery, &err);
-    else
+    return err.code == ERR_OK;
+}
+
+static void rules_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    if (take_read(read, &recovery->gate->read_rules, rules_follow))
         read_next(recovery, READ_OPEN, open_read);
 }
 
@@ -328,17 +335,7 @@ static void rules_read(struct read *read)
 static void tokens_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
-    struct gate *gate = recovery->gate;
-    struct err err = read->err;
-    if (too_old(recovery, read))
-        return;
-    gate->read_tokens = read->covered;
-    for (size_t i = 0; i < read->event_count; i++)
-        tokens_follow(gate, &read->events[i]);
-    read_free(read);
-    if (err.code != ERR_OK)
-        finish(recovery, &err);
-    else
+    if (take_read(read, &recovery->gate->read_tokens, tokens_follow))
         read_next(recovery, READ_RULES, rules_read);
 }
 
