@@ -69,6 +69,15 @@ struct str str_cut(struct str s, char c, struct str *rest)
     return str_sub(s, 0, at);
 }
 
+struct str str_pack(char **at, struct str s)
+{
+    struct str packed = {*at, s.n};
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return packed;
+}
+
 bool str_to_u64(struct str s, uint64_t *ret_value)
 {
     uint64_t value = 0;

@@ -60,6 +60,8 @@ bool str_has(struct str s, struct str part);
 struct str str_trim(struct str s);
 /* Splits at the first `c`: what is before it is returned, `*rest` is what follows (empty when none). */
 struct str str_cut(struct str s, char c, struct str *rest);
+/* Copies the bytes to *at, moves it behind them, and returns the copy. */
+struct str str_pack(char **at, struct str s);
 /* A decimal number without sign or blanks; false when it is none or does not fit. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 /* Copies into `out` with a terminator; false when it does not fit or holds a NUL. */

@@ -24,15 +24,6 @@ static void open_free(struct gate *gate, struct open *open)
     small_free(open, open->size);
 }
 
-static struct str pack(char **at, struct str s)
-{
-    struct str packed = {*at, s.n};
-    if (s.n)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return packed;
-}
-
 enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* larger calls keep only the members for lists in memory */
 
 /* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
@@ -56,16 +47,16 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     struct open *open = small_bytes(size);
     *open = (struct open){.size = size};
     char *at = open->bytes;
-    open->session = pack(&at, request->session);
-    open->call = pack(&at, request->call);
-    open->thread = pack(&at, request->thread);
-    open->digest = pack(&at, digest);
-    open->name = pack(&at, name);
-    open->actor = pack(&at, request->actor);
-    open->callback = pack(&at, data.callback);
-    open->call_data = pack(&at, call_data);
-    open->request_data = pack(&at, request_data);
-    open->brief = pack(&at, brief);
+    open->session = str_pack(&at, request->session);
+    open->call = str_pack(&at, request->call);
+    open->thread = str_pack(&at, request->thread);
+    open->digest = str_pack(&at, digest);
+    open->name = str_pack(&at, name);
+    open->actor = str_pack(&at, request->actor);
+    open->callback = str_pack(&at, data.callback);
+    open->call_data = str_pack(&at, call_data);
+    open->request_data = str_pack(&at, request_data);
+    open->brief = str_pack(&at, brief);
     open->seq = request->seq;
     open->stored = call->data.n + request->data.n;
     open->requested_ms = request->at_ms;

@@ -29,21 +29,12 @@ enum {
 
 /* ---- calls and their deliveries ---- */
 
-static struct str pack(char **at, struct str text)
-{
-    struct str packed = {*at, text.n};
-    if (text.n)
-        memcpy(*at, text.p, text.n);
-    *at += text.n;
-    return packed;
-}
-
 static struct str key_of(struct arena *arena, struct str session, struct str call)
 {
     char *key = arena_bytes(arena, session.n + 1 + call.n), *at = key;
-    (void)pack(&at, session);
-    (void)pack(&at, STR("\n"));
-    (void)pack(&at, call);
+    (void)str_pack(&at, session);
+    (void)str_pack(&at, STR("\n"));
+    (void)str_pack(&at, call);
     return (struct str){key, (size_t)(at - key)};
 }
 
@@ -190,11 +181,11 @@ static struct asked *add_asked(struct notify *n, struct str key, struct asked va
     struct asked *asked = heap_new(sizeof *asked + bytes);
     char *at = asked->bytes;
     *asked = values; /* first: `bytes` begins inside its padding */
-    asked->session = pack(&at, values.session);
-    asked->call = pack(&at, values.call);
-    asked->callback = pack(&at, values.callback);
-    asked->agent = pack(&at, values.agent);
-    asked->alert = pack(&at, values.alert);
+    asked->session = str_pack(&at, values.session);
+    asked->call = str_pack(&at, values.call);
+    asked->callback = str_pack(&at, values.callback);
+    asked->agent = str_pack(&at, values.agent);
+    asked->alert = str_pack(&at, values.alert);
     (void)map_put(&n->calls, key, asked);
     return asked;
 }

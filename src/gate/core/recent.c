@@ -33,15 +33,6 @@ static size_t event_bytes(const struct event *event)
     return event->session.n + event->thread.n + event->call.n + event->actor.n + event->data.n;
 }
 
-static struct str pack(char **at, struct str s)
-{
-    struct str packed = {*at, s.n};
-    if (s.n)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return packed;
-}
-
 /* One allocation per call, with its texts behind it. */
 static struct recent_call *copy_events(const struct event *events, size_t count)
 {
@@ -56,9 +47,9 @@ static struct recent_call *copy_events(const struct event *events, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
         call->events[i] = (struct event){
-            .seq = event->seq, .kind = event->kind, .at_ms = event->at_ms, .session = pack(&at, event->session),
-            .thread = pack(&at, event->thread), .call = pack(&at, event->call), .actor = pack(&at, event->actor),
-            .data = pack(&at, event->data)};
+            .seq = event->seq, .kind = event->kind, .at_ms = event->at_ms, .session = str_pack(&at, event->session),
+            .thread = str_pack(&at, event->thread), .call = str_pack(&at, event->call), .actor = str_pack(&at, event->actor),
+            .data = str_pack(&at, event->data)};
     }
     return call;
 }

@@ -128,15 +128,6 @@ static void hear(struct runs *runs, struct str owner, int64_t now_us)
     heard->at_us = now_us;
 }
 
-static struct str pack(char **at, struct str s)
-{
-    struct str packed = {*at, s.n};
-    if (s.n)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return packed;
-}
-
 static void note_elsewhere(struct runs *runs, const struct event *event, const struct data_run_status *data,
                            int64_t now_us)
 {
@@ -148,9 +139,9 @@ static void note_elsewhere(struct runs *runs, const struct event *event, const s
         return;
     struct elsewhere *run = heap_new(sizeof *run + event->session.n + event->thread.n + owner.n);
     char *at = run->bytes;
-    run->session = pack(&at, event->session);
-    run->thread = pack(&at, event->thread);
-    run->owner = pack(&at, owner);
+    run->session = str_pack(&at, event->session);
+    run->thread = str_pack(&at, event->thread);
+    run->owner = str_pack(&at, owner);
     run->since_us = now_us;
     (void)map_put(&runs->elsewhere, run->thread, run);
     hear(runs, owner, now_us);
