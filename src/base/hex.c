@@ -11,19 +11,23 @@ void hex_write(const unsigned char *bytes, size_t n, char *out)
     out[2 * n] = '\0';
 }
 
-static int digit(char c)
+int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
+
+static int small_digit(char c) { return c >= 'A' && c <= 'F' ? -1 : hex_digit(c); }
 
 bool hex_read(struct str hex, unsigned char *ret_bytes, size_t n)
 {
     if (hex.n != 2 * n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
+        int high = small_digit(hex.p[2 * i]), low = small_digit(hex.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         ret_bytes[i] = (unsigned char)(high << 4 | low);

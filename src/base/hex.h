@@ -9,4 +9,7 @@
 void hex_write(const unsigned char *bytes, size_t n, char *out);
 bool hex_read(struct str hex, unsigned char *ret_bytes, size_t n);
 
+/* The value of a digit of either case; -1: it is none. */
+int hex_digit(char c);
+
 #endif

@@ -1,6 +1,7 @@
 /* The strict reader. See json.h for what it accepts; the writer is json_out.c. */
 #include "base/json.h"
 
+#include "base/hex.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -65,17 +66,6 @@ static struct rc read_number(struct reader *r, struct json *value)
     return RC_OK;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Four hex digits after `\u`. */
 static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
 {
@@ -83,7 +73,7 @@ static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
     if (r->end - r->at < 4)
         return bad(r, "a \\u escape is cut off");
     for (int i = 0; i < 4; i++) {
-        int v = hex_value(r->at[i]);
+        int v = hex_digit(r->at[i]);
         if (v < 0)
             return bad(r, "a \\u escape has a character that is no hex digit");
         unit = unit << 4 | (uint32_t)v;

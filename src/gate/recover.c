@@ -299,7 +299,8 @@ static void open_read(struct read *read)
 }
 
 /* Gives what was read to a view. False: it is read again, or recovery has failed. */
-static bool take_read(struct read *read, uint64_t *covered, void (*follow)(struct gate *gate, const struct event *event))
+static bool take_read(struct read *read, uint64_t *covered,
+                      void (*follow)(struct gate *gate, const struct event *event))
 {
     struct recovery *recovery = read->arg;
     struct err err = read->err;

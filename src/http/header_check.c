@@ -2,6 +2,7 @@
  * why. */
 #include "http/header_check.h"
 
+#include "base/hex.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -214,21 +215,10 @@ struct rc http_head_check(struct arena *arena, struct str block, struct http_hea
     return RC_OK;
 }
 
-int http_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* No extensions, at most eight digits, and never beyond the limit of the body. */
 static struct rc take_size_byte(struct http_chunks *chunks, char c, uint64_t bytes_max, struct err *err)
 {
-    int digit = http_hex_digit(c);
+    int digit = hex_digit(c);
     if (digit < 0 && (c != '\r' || chunks->digits == 0))
         return err_set(err, ERR_INVALID, "a chunk has no proper size");
     if (digit < 0) {

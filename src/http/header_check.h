@@ -54,7 +54,5 @@ struct http_chunks {
  * ERR_TOO_LARGE as soon as the sizes announced exceed bytes_max. */
 struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max,
                             size_t *ret_used, struct err *err);
-/* The value of a hexadecimal digit; -1 when it is none. */
-int http_hex_digit(char c);
 
 #endif

@@ -1,14 +1,16 @@
 /* Accessors of a request, for handlers. */
 #include "http/reader.h"
 
+#include "base/hex.h"
+
 /* The byte behind a '%' at s[at]; -1 when it is no escape or one that is refused. */
 static int decode_escape(struct str s, size_t at, enum http_decode how)
 {
     CHECK(at < s.n && s.p[at] == '%');
     if (s.n - at < 3)
         return -1;
-    int high = http_hex_digit(s.p[at + 1]);
-    int low = http_hex_digit(s.p[at + 2]);
+    int high = hex_digit(s.p[at + 1]);
+    int low = hex_digit(s.p[at + 2]);
     if (high < 0 || low < 0)
         return -1;
     int byte = high * 16 + low;

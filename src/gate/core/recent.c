@@ -48,8 +48,8 @@ static struct recent_call *copy_events(const struct event *events, size_t count)
         const struct event *event = &events[i];
         call->events[i] = (struct event){
             .seq = event->seq, .kind = event->kind, .at_ms = event->at_ms, .session = str_pack(&at, event->session),
-            .thread = str_pack(&at, event->thread), .call = str_pack(&at, event->call), .actor = str_pack(&at, event->actor),
-            .data = str_pack(&at, event->data)};
+            .thread = str_pack(&at, event->thread), .call = str_pack(&at, event->call),
+            .actor = str_pack(&at, event->actor), .data = str_pack(&at, event->data)};
     }
     return call;
 }
