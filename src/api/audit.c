@@ -150,13 +150,11 @@ static struct record *make_record(struct audit *audit, const struct event *event
 
 /* ---- what is wanted ---- */
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
 static bool holds(struct str text, struct str part)
 {
     for (size_t at = 0; at + part.n <= text.n; at++) {
         size_t i = 0;
-        while (i < part.n && lower(text.p[at + i]) == lower(part.p[i]))
+        while (i < part.n && str_lower(text.p[at + i]) == str_lower(part.p[i]))
             i++;
         if (i == part.n)
             return true;

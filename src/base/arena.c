@@ -71,6 +71,14 @@ struct str arena_str(struct arena *arena, struct str s)
     return (struct str){p, s.n};
 }
 
+struct str arena_lower(struct arena *arena, struct str s)
+{
+    char *to = arena_bytes(arena, s.n + 1);
+    for (size_t i = 0; i < s.n; i++)
+        to[i] = str_lower(s.p[i]);
+    return (struct str){to, s.n};
+}
+
 const char *arena_c(struct arena *arena, struct str s) { return arena_str(arena, s).p; }
 
 /* Formats into the rest of the block first, and only again when it did not fit. */

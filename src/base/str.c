@@ -19,14 +19,12 @@ bool str_ends(struct str s, struct str suffix)
     return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
 bool str_same_letters(struct str a, struct str b)
 {
     if (a.n != b.n)
         return false;
     for (size_t i = 0; i < a.n; i++)
-        if (lower(a.p[i]) != lower(b.p[i]))
+        if (str_lower(a.p[i]) != str_lower(b.p[i]))
             return false;
     return true;
 }
@@ -102,4 +100,30 @@ bool str_c(struct str s, char *out, size_t out_bytes)
         memcpy(out, s.p, s.n);
     out[s.n] = '\0';
     return true;
+}
+
+enum { DISTANCE_BYTES_MAX = 64 };
+
+unsigned str_distance(struct str a, struct str b)
+{
+    unsigned rows[3][DISTANCE_BYTES_MAX + 1];
+    if (a.n > DISTANCE_BYTES_MAX || b.n > DISTANCE_BYTES_MAX)
+        return STR_FAR;
+    for (size_t j = 0; j <= b.n; j++)
+        rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= a.n; i++) {
+        unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= b.n; j++) {
+            char x = str_lower(a.p[i - 1]), y = str_lower(b.p[j - 1]);
+            unsigned best = before[j - 1] + (x != y);
+            best = before[j] + 1 < best ? before[j] + 1 : best;
+            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+            bool swapped = i > 1 && j > 1 && x == str_lower(b.p[j - 2]) && str_lower(a.p[i - 2]) == y;
+            if (swapped && earlier[j - 2] + 1 < best)
+                best = earlier[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[a.n % 3][b.n];
 }

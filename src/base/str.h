@@ -42,6 +42,8 @@ static inline bool str_eq(struct str a, struct str b)
 
 static inline bool str_is(struct str a, const char *c) { return str_eq(a, str_of(c)); }
 static inline bool str_empty(struct str s) { return s.n == 0; }
+/* Of ASCII letters alone. */
+static inline char str_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* The index of the word that is equal to `s`; `count` when there is none. */
 size_t str_index(struct str s, const char *const words[], size_t count);
@@ -66,5 +68,10 @@ struct str str_pack(char **at, struct str s);
 bool str_to_u64(struct str s, uint64_t *ret_value);
 /* Copies into `out` with a terminator; false when it does not fit or holds a NUL. */
 bool str_c(struct str s, char *out, size_t out_bytes);
+
+/* How many letters must be changed, added, left out or exchanged with the next to make one of the other, without regard
+ * to case; STR_FAR when one of them is too long. */
+unsigned str_distance(struct str a, struct str b);
+enum { STR_FAR = 100 };
 
 #endif

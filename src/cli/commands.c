@@ -18,8 +18,6 @@ const struct command commands[] = {
     {0},
 };
 
-enum { WORD_BYTES_MAX = 64 };
-
 const struct command *command_find(struct str name)
 {
     for (const struct command *c = commands; c->name; c++)
@@ -36,30 +34,6 @@ bool command_group(struct str word)
             return true;
     }
     return false;
-}
-
-/* Edit distance with one row, for "did you mean". */
-unsigned cli_word_distance(struct str a, struct str b)
-{
-    unsigned row[WORD_BYTES_MAX + 1];
-    if (a.n > WORD_BYTES_MAX || b.n > WORD_BYTES_MAX)
-        return WORD_BYTES_MAX;
-    for (unsigned j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= b.n; j++) {
-            unsigned change = diagonal + (a.p[i - 1] != b.p[j - 1]);
-            diagonal = row[j];
-            unsigned add = row[j - 1] + 1;
-            unsigned drop = row[j] + 1;
-            row[j] = change < add ? change : add;
-            if (drop < row[j])
-                row[j] = drop;
-        }
-    }
-    return row[b.n];
 }
 
 /* A word is near when fewer than half of its letters are wrong, and not more than three. */
@@ -86,7 +60,7 @@ struct str command_nearest(struct arena *arena, struct str word)
     for (int part = 0; part < 3; part++)
         for (const struct command *c = commands; c->name; c++) {
             struct str name = name_part(c, part);
-            unsigned distance = str_empty(name) ? best : cli_word_distance(word, name);
+            unsigned distance = str_empty(name) ? best : str_distance(word, name);
             if (distance >= best)
                 continue;
             best = distance;
@@ -110,7 +84,7 @@ const char *option_nearest(const struct command *command, struct str word)
     unsigned best = near_enough(word);
     const char *found = NULL;
     for (const struct option *o = command->options; o->name; o++) {
-        unsigned distance = cli_word_distance(word, str_of(o->name));
+        unsigned distance = str_distance(word, str_of(o->name));
         if (distance < best) {
             best = distance;
             found = o->name;
@@ -118,7 +92,7 @@ const char *option_nearest(const struct command *command, struct str word)
     }
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting *s = &settings_table[i];
-        unsigned distance = cli_word_distance(word, str_of(s->name));
+        unsigned distance = str_distance(word, str_of(s->name));
         if ((s->where & IN_FLAGS) && (s->audience & command->audience) && distance < best) {
             best = distance;
             found = s->name;

@@ -14,8 +14,6 @@ struct str command_nearest(struct arena *arena, struct str word);
 const char *option_nearest(const struct command *command, struct str word);
 /* The error for a command that does not exist, with the nearest one. */
 struct rc command_unknown(struct arena *arena, struct str name, struct err *err);
-/* How many single-letter changes make one word of the other. */
-unsigned cli_word_distance(struct str a, struct str b);
 
 /* The least and the most operands a command takes. */
 void command_operands(const struct command *command, int *ret_min, int *ret_max);

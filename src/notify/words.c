@@ -16,13 +16,11 @@ static const char *const secret_names[] = {"password", "passwd", "secret", "toke
 static const char *const secret_starts[] = {"sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-",
                                             "AKIA", "ASIA", "eyJ", "nod_", "npm_", "pypi-", "AIza", "whsec_"};
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
 static bool begins(struct str text, const char *with, bool any_case)
 {
     size_t i = 0;
     for (; with[i]; i++)
-        if (i >= text.n || (any_case ? lower(text.p[i]) : text.p[i]) != with[i])
+        if (i >= text.n || (any_case ? str_lower(text.p[i]) : text.p[i]) != with[i])
             return false;
     return true;
 }

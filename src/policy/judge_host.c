@@ -4,9 +4,6 @@
 
 #include "policy/effects.h"
 
-/* Host names are compared in lower case. */
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
 static bool host_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -43,9 +40,9 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
     char name[HOST_BYTES_MAX];
     for (size_t i = 0; i < text.n; i++) {
         size_t n = 0;
-        while (i < text.n && host_letter(small(text.p[i]))) {
+        while (i < text.n && host_letter(str_lower(text.p[i]))) {
             if (n < sizeof name)
-                name[n++] = small(text.p[i]);
+                name[n++] = str_lower(text.p[i]);
             i++;
         }
         while (n && name[n - 1] == '.') /* the trailing dot of the DNS root */

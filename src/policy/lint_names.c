@@ -7,34 +7,6 @@
 
 /* ---- how far apart two names are ---- */
 
-enum { NAME_MAX_BYTES = 40, FAR = 100 };
-
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-/* Letters put in, left out, changed, or two of them swapped. */
-static unsigned distance(struct str a, struct str b)
-{
-    unsigned rows[3][NAME_MAX_BYTES + 1];
-    if (a.n > NAME_MAX_BYTES || b.n > NAME_MAX_BYTES)
-        return FAR;
-    for (size_t j = 0; j <= b.n; j++)
-        rows[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= a.n; i++) {
-        unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
-        now[0] = (unsigned)i;
-        for (size_t j = 1; j <= b.n; j++) {
-            char x = small(a.p[i - 1]), y = small(b.p[j - 1]);
-            unsigned best = before[j - 1] + (x != y);
-            best = before[j] + 1 < best ? before[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && x == small(b.p[j - 2]) && small(a.p[i - 2]) == y && earlier[j - 2] + 1 < best)
-                best = earlier[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return rows[a.n % 3][b.n];
-}
-
 /* How many letters may be wrong in a name of this length. */
 static unsigned slack(size_t n) { return n < 3 ? 0 : n < 8 ? 1 : 2; }
 
@@ -50,7 +22,7 @@ static void consider(struct nearest *nearest, struct str candidate)
     size_t apart = name.n > candidate.n ? name.n - candidate.n : candidate.n - name.n;
     if (apart > 2 || candidate.n < 2)
         return;
-    unsigned far = distance(name, candidate);
+    unsigned far = str_distance(name, candidate);
     /* Two letters are too few to guess by, unless they are the same two. */
     bool swapped = name.n == 2 && candidate.n == 2 && name.p[0] == candidate.p[1] && name.p[1] == candidate.p[0];
     if ((far <= slack(name.n) || swapped) && far < nearest->best) {
@@ -133,7 +105,7 @@ bool lint_tool_known(struct str name)
 
 struct str lint_tool_near(struct str name)
 {
-    struct nearest nearest = {.name = name, .best = FAR};
+    struct nearest nearest = {.name = name, .best = STR_FAR};
     for (size_t i = 0; i < TOOL_COUNT; i++)
         consider(&nearest, str_of(tools[i]));
     for (size_t i = 0; !str_empty(tool_foreign_name(i)); i++)
@@ -161,7 +133,7 @@ bool lint_program_known(struct str name)
 
 struct str lint_program_near(struct str name)
 {
-    struct nearest nearest = {.name = name, .best = FAR};
+    struct nearest nearest = {.name = name, .best = STR_FAR};
     for (size_t i = 0; i < table_name_count; i++)
         consider(&nearest, first_word(table_str(table_names[i].name)));
     return nearest.found;
@@ -191,7 +163,7 @@ bool lint_sub_known(struct str row, struct str sub)
 
 struct str lint_sub_near(struct str row, struct str sub)
 {
-    struct nearest nearest = {.name = sub, .best = FAR};
+    struct nearest nearest = {.name = sub, .best = STR_FAR};
     for (size_t i = 0; i < table_name_count; i++)
         consider(&nearest, sub_of(row, i));
     return nearest.found;

@@ -21,14 +21,6 @@ static bool good_host(struct str host)
     return true;
 }
 
-static struct str lower(struct arena *arena, struct str s)
-{
-    char *to = arena_bytes(arena, s.n + 1);
-    for (size_t i = 0; i < s.n; i++)
-        to[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
-    return (struct str){to, s.n};
-}
-
 /* No letter that some reader of URLs strips, turns around or takes as the end of the host. */
 static bool plain(struct str text)
 {
@@ -48,7 +40,7 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     struct str after, port;
     if (!plain(text))
         return false;
-    struct str scheme = lower(arena, str_cut(text, ':', &after));
+    struct str scheme = arena_lower(arena, str_cut(text, ':', &after));
     if ((!str_is(scheme, "https") && !str_is(scheme, "http")) || !str_starts(after, STR("//")))
         return false;
     after = str_sub(after, 2, after.n);
@@ -56,7 +48,7 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     while (end < after.n && !strchr("/?#", after.p[end]))
         end++;
     struct str authority = str_sub(after, 0, end);
-    struct str host = lower(arena, str_cut(authority, ':', &port));
+    struct str host = arena_lower(arena, str_cut(authority, ':', &port));
     uint64_t number = 0;
     bool has_port = host.n < authority.n;
     if (!good_host(host) || (has_port && (!str_to_u64(port, &number) || number == 0 || number > 65535)))

@@ -340,14 +340,6 @@ static struct rc take_path(struct making *m, struct str content)
 
 /* ---- hosts and URLs ---- */
 
-static struct str lower(struct arena *arena, struct str s)
-{
-    char *to = arena_bytes(arena, s.n + 1);
-    for (size_t i = 0; i < s.n; i++)
-        to[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
-    return (struct str){to, s.n};
-}
-
 /* Labels of letters, digits, `-` and `_`, parted by single dots. */
 static bool good_host(struct str host)
 {
@@ -372,7 +364,7 @@ static struct rc take_host(struct making *m, struct str host)
         host = str_sub(host, 2, host.n);
     if (!good_host(host))
         return bad(m, "a host is `example.com`, `*.example.com` or `*`");
-    rule->host = lower(m->arena, host);
+    rule->host = arena_lower(m->arena, host);
     return RC_OK;
 }
 
@@ -547,7 +539,7 @@ static struct rc take_hosts(struct making *m, struct str list)
             return bad(m, "it names too many hosts");
         if (!good_host(str_starts(host, STR("*.")) ? str_sub(host, 2, host.n) : host))
             return bad(m, "a host is `example.com` or `*.example.com`");
-        rule->hosts[rule->host_count++] = lower(m->arena, host);
+        rule->hosts[rule->host_count++] = arena_lower(m->arena, host);
     }
     BUF_SCOPE(buf, 2 * LIMIT_RULE_BYTES);
     buf_printf(&buf, "%.*s & host:", STR_ARG(rule->text));

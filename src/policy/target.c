@@ -87,8 +87,6 @@ static const struct {
 
 /* ---- letters ---- */
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
 static bool is_mark(char c)
 {
     return (c >= SHAPE_ANY && c <= SHAPE_RIGHT) || c == SHAPE_HOME || c == SHAPE_PWD;
@@ -151,10 +149,10 @@ static bool set_has(struct str set, char c)
         if (set.p[i] == SHAPE_OPEN || is_mark(set.p[i]))
             return true; /* [[:alpha:]], or a hole: nobody counts them */
         if (i + 2 < set.n && set.p[i + 1] == '-') {
-            if (lower(c) >= lower(set.p[i]) && lower(c) <= lower(set.p[i + 2]))
+            if (str_lower(c) >= str_lower(set.p[i]) && str_lower(c) <= str_lower(set.p[i + 2]))
                 return true;
             i += 2;
-        } else if (lower(set.p[i]) == lower(c)) {
+        } else if (str_lower(set.p[i]) == str_lower(c)) {
             return true;
         }
     }
@@ -165,7 +163,7 @@ static bool letter_is(const struct letter *l, char c)
 {
     if (l->bracket)
         return set_has(l->set, c) != l->negated || !target_literal(l->set);
-    return l->one || lower(l->c) == lower(c);
+    return l->one || str_lower(l->c) == str_lower(c);
 }
 
 enum { NAME_MAX_BYTES = 256, MEET_STEPS_MAX = 4096 };
@@ -175,7 +173,7 @@ static bool is_spelled(char have, char want) { return !is_mark(have) && want != 
 /* Whether both spell their first letter out, and different ones: nearly every name is told apart by it. */
 static bool begin_differently(struct str shape, struct str name)
 {
-    return shape.n && name.n && is_spelled(shape.p[0], name.p[0]) && lower(shape.p[0]) != lower(name.p[0]);
+    return shape.n && name.n && is_spelled(shape.p[0], name.p[0]) && str_lower(shape.p[0]) != str_lower(name.p[0]);
 }
 
 /* Removes equal last letters from pattern and name, up to a wildcard; false when they differ. This tells most pairs of
@@ -186,7 +184,7 @@ static bool cut_same_end(struct str *shape, struct str *name)
         char have = shape->p[shape->n - 1], want = name->p[name->n - 1];
         if (!is_spelled(have, want))
             return true;
-        if (lower(have) != lower(want))
+        if (str_lower(have) != str_lower(want))
             return false;
         shape->n--;
         name->n--;

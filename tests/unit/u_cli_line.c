@@ -193,12 +193,12 @@ static void times_have_units(void **state)
 static void distances(void **state)
 {
     (void)state;
-    assert_int_equal(cli_word_distance(STR(""), STR("")), 0);
-    assert_int_equal(cli_word_distance(STR("deny"), STR("deny")), 0);
-    assert_int_equal(cli_word_distance(STR(""), STR("deny")), 4);
-    assert_int_equal(cli_word_distance(STR("dney"), STR("deny")), 2);
-    assert_int_equal(cli_word_distance(STR("aprove"), STR("approve")), 1);
-    assert_int_equal(cli_word_distance(STR("kitten"), STR("sitting")), 3);
+    assert_int_equal(str_distance(STR(""), STR("")), 0);
+    assert_int_equal(str_distance(STR("deny"), STR("deny")), 0);
+    assert_int_equal(str_distance(STR(""), STR("deny")), 4);
+    assert_int_equal(str_distance(STR("dney"), STR("deny")), 1);
+    assert_int_equal(str_distance(STR("aprove"), STR("approve")), 1);
+    assert_int_equal(str_distance(STR("kitten"), STR("sitting")), 3);
 }
 
 int main(void)
