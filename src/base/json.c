@@ -83,7 +83,7 @@ static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
     return RC_OK;
 }
 
-/* Escapes of surrogates must come in pairs; \u0000 is refused, since texts end with a NUL elsewhere. */
+/* Escapes of surrogates must come in pairs; \u0000 is refused, as json.h says. */
 static struct rc read_code_point(struct reader *r, uint32_t *ret_code)
 {
     uint32_t high, low;

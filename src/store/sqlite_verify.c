@@ -73,7 +73,7 @@ static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct
     return RC_OK;
 }
 
-/* NOT INDEXED: the table itself is read, since an index could hide a row. */
+/* The next PIECE_EVENTS events by seq, over the table itself (NOT INDEXED), each with the group that it ended. */
 static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
 {
     STATEMENT_SCOPE(rows);
