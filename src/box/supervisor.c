@@ -13,12 +13,12 @@
 #include "box/supervisor.h"
 
 #include "base/err.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -198,8 +198,6 @@ int supervisor_pair(int ends[2], bool socket)
 int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     char *args[ARGS_MAX] = {start->box ? BOX_NAME : SUPERVISOR_NAME};
     size_t count = 1;
     for (size_t i = 0; start->box && start->box[i]; i++)
@@ -210,19 +208,10 @@ int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid)
         CHECK(count + 1 < ARGS_MAX);
         args[count++] = start->args[i];
     }
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
     CHECK(posix_spawn_file_actions_init(&actions) == 0);
-    CHECK(posix_spawnattr_init(&attributes) == 0);
-    CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF) == 0);
-    CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0);
-    CHECK(posix_spawnattr_setsigmask(&attributes, &none) == 0);
-    CHECK(posix_spawnattr_setsigdefault(&attributes, &all) == 0);
     int failed = prepare(start, &actions);
     if (!failed)
-        failed = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attributes, args, start->environment);
+        failed = process_spawn("/proc/self/exe", args, start->environment, &actions, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }

@@ -2,6 +2,7 @@
  * used again. */
 #include "io/process.h"
 
+#include "base/err.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -83,4 +84,20 @@ bool process_is_called(pid_t pid, const char *name)
     char text[LINE_BYTES];
     struct str rest;
     return str_is(first_word(text, read_small(pid, "cmdline", text), &rest), name);
+}
+
+int process_spawn(const char *program, char *const *args, char *const *environment,
+                  const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    CHECK(posix_spawnattr_init(&attributes) == 0 && posix_spawnattr_setflags(&attributes, flags) == 0);
+    CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0 && posix_spawnattr_setsigmask(&attributes, &none) == 0);
+    CHECK(posix_spawnattr_setsigdefault(&attributes, &all) == 0);
+    int failed = posix_spawnp(ret_pid, program, actions, &attributes, args, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
 }

@@ -2,6 +2,7 @@
 #ifndef IO_PROCESS_H
 #define IO_PROCESS_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,5 +28,10 @@ enum process_shell {
 enum process_shell process_shell(pid_t pid);
 /* Whether its first word (argv[0]) is this one. */
 bool process_is_called(pid_t pid, const char *name);
+
+/* Starts a program, looked up in PATH unless it is a path, in a process group of its own and with every signal as the
+ * system has it. Returns 0 or an errno. */
+int process_spawn(const char *program, char *const *args, char *const *environment,
+                  const posix_spawn_file_actions_t *actions, pid_t *ret_pid);
 
 #endif

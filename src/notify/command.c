@@ -5,13 +5,13 @@
 
 #include "io/clock.h"
 #include "io/file.h"
+#include "io/process.h"
 #include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -52,24 +52,16 @@ static void make_environment(const struct sending *sending, char *environment[VA
 static int start(const struct sending *sending, int input, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     char *environment[VARIABLES_MAX];
     make_environment(sending, environment);
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    CHECK(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
-    CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF) == 0);
-    CHECK(posix_spawnattr_setsigmask(&attributes, &none) == 0 && posix_spawnattr_setsigdefault(&attributes, &all) == 0);
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
     char **command = sending->channel->command;
     int failed = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) ||
                          posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) ||
                          posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
                      ? ENOMEM
-                     : posix_spawnp(ret_pid, command[0], &actions, &attributes, command, environment);
+                     : process_spawn(command[0], command, environment, &actions, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 

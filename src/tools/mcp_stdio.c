@@ -12,13 +12,13 @@
 #include "box/supervisor.h"
 #include "egress/egress.h"
 #include "io/clock.h"
+#include "io/process.h"
 #include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -202,26 +202,15 @@ static void *read_all(void *arg)
 static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     int failed = 0;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
     CHECK(posix_spawn_file_actions_init(&actions) == 0);
-    CHECK(posix_spawnattr_init(&attributes) == 0);
     for (int i = 0; i < 3 && !failed; i++)
         failed = posix_spawn_file_actions_adddup2(&actions, ends[i], i);
     if (server->folder && !failed)
         failed = posix_spawn_file_actions_addchdir_np(&actions, server->folder);
-    CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF) == 0);
-    CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0);
-    CHECK(posix_spawnattr_setsigmask(&attributes, &none) == 0);
-    CHECK(posix_spawnattr_setsigdefault(&attributes, &all) == 0);
-    failed = failed ? failed : posix_spawnp(ret_pid, server->args[0], &actions, &attributes, server->args,
-                                            server->environment);
+    if (!failed)
+        failed = process_spawn(server->args[0], server->args, server->environment, &actions, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 
