@@ -11,12 +11,12 @@
 #include "base/limits.h"
 #include "cli/hook_install.h"
 #include "cli/identity.h"
+#include "cli/local.h"
 #include "cli/take_back.h"
 #include "http/http.h"
 #include "io/clock.h"
 #include "io/file.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 enum {
@@ -37,27 +37,6 @@ struct hooked {
     struct str call;  /* id sent with every attempt, so that a retry is about the same call */
     int64_t until_us;
 };
-
-/* Until the end of standard input; agents close it behind their message. */
-static struct rc read_message(struct arena *arena, struct str *ret_text, struct err *err)
-{
-    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
-    for (;;) {
-        char *room = buf_room(&buf, 16 << 10);
-        if (!room)
-            return err_set(err, ERR_TOO_LARGE, "the message is larger than %d bytes", LIMIT_LARGE_BODY_BYTES);
-        ssize_t n = read(STDIN_FILENO, room, 16 << 10);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, ERR_IO, "standard input: %s", strerror(errno));
-        if (n == 0)
-            break;
-        buf.n += (size_t)n;
-    }
-    *ret_text = arena_str(arena, buf_str(&buf));
-    return RC_OK;
-}
 
 static struct str target(struct hooked *hooked, int64_t seconds)
 {
@@ -159,7 +138,7 @@ static struct rc answer(struct hooked *hooked, struct err *err)
 {
     struct http_client *client;
     struct str text;
-    TRY(read_message(&hooked->cli->arena, &hooked->message, err));
+    TRY(local_read_stdin(&hooked->cli->arena, LIMIT_LARGE_BODY_BYTES, &hooked->message, err));
     TRY(identity_load(hooked->cli, err));
     TRY(watch_agent(hooked, err));
     TRY(remote_client(hooked->cli, &client, err));

@@ -47,23 +47,19 @@ struct str local_title(struct str path)
     return title;
 }
 
-static struct rc read_stdin(struct cli *cli, struct str *ret_text, struct err *err)
+struct rc local_read_stdin(struct arena *arena, size_t bytes_max, struct str *ret_text, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    for (;;) {
-        char piece[16 << 10];
-        ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+    enum { PIECE = 16 << 10 };
+    BUF_SCOPE(buf, bytes_max + PIECE);
+    for (ssize_t n = 1; n != 0;) {
+        n = read(STDIN_FILENO, buf_room(&buf, PIECE), PIECE);
+        if (n < 0 && errno != EINTR)
             return err_set(err, ERR_IO, "standard input: %s", strerror(errno));
-        if (n == 0)
-            break;
-        buf_put(&buf, (struct str){piece, (size_t)n});
-        if (buf.over)
-            return err_set(err, ERR_TOO_LARGE, "standard input is larger than %d bytes", LIMIT_BODY_BYTES);
+        buf.n += n > 0 ? (size_t)n : 0;
+        if (buf.n > bytes_max)
+            return err_set(err, ERR_TOO_LARGE, "standard input is larger than %zu bytes", bytes_max);
     }
-    *ret_text = arena_str(&cli->arena, buf_str(&buf));
+    *ret_text = arena_str(arena, buf_str(&buf));
     return RC_OK;
 }
 
@@ -73,7 +69,7 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
     const struct json *input;
     CHECK(operand);
     if (strcmp(operand, "-") == 0)
-        TRY(read_stdin(cli, &text, err));
+        TRY(local_read_stdin(&cli->arena, LIMIT_BODY_BYTES, &text, err));
     struct rc rc = json_parse(&cli->arena, text, &input, err);
     if (rc_bad(rc) || input->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID,

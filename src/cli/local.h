@@ -11,6 +11,8 @@
 struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err);
 /* The last part of a path: what a person calls the folder. */
 struct str local_title(struct str path);
+/* Standard input up to its end. */
+struct rc local_read_stdin(struct arena *arena, size_t bytes_max, struct str *ret_text, struct err *err);
 /* A tool's input, a JSON object, from the command line or, for "-", from standard input. */
 struct rc local_input(struct cli *cli, const char *operand, const struct json **ret_input, struct err *err);
 
