@@ -125,19 +125,13 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     struct agent_box *box = (struct agent_box *)(void *)host;
     ARENA_SCOPE(arena);
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
+    struct relay_gate gate = {.record = box->wish.record, .session = box->wish.session};
     if (use->state != EGRESS_CLOSED)
         return true;
-    struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
-                                     remote_escape(&arena, net_id(&arena, &use->target)).p,
-                                     STR_ARG(box->wish.session));
-    json_open(&out, '{');
-    json_member(&out, "content", arena_printf(&arena, "%llu connections, %llu bytes up, %llu bytes down",
-                                              (unsigned long long)use->connections, (unsigned long long)use->up,
-                                              (unsigned long long)use->down));
-    json_member_bool(&out, "isError", false);
-    json_close(&out, '}');
-    relay_record_post(box->wish.record, target, buf_str(&buf));
+    struct str told = arena_printf(&arena, "\"%llu connections, %llu bytes up, %llu bytes down\"",
+                                   (unsigned long long)use->connections, (unsigned long long)use->up,
+                                   (unsigned long long)use->down);
+    relay_report(&gate, net_id(&arena, &use->target), told, false);
     return true;
 }
 

@@ -109,18 +109,10 @@ static void note_status(struct wrapper *w, const char *status, const struct json
 
 static void note_result(struct wrapper *w, const struct json *block)
 {
-    ARENA_SCOPE(arena);
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     const struct json *content = json_get(block, "content");
-    struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
-                                     remote_escape(&arena, json_text(block, "tool_use_id")).p,
-                                     STR_ARG(w->asks.session));
-    json_open(&out, '{');
-    json_member_raw(&out, "content", content ? content->raw : STR("null"));
-    json_member_bool(&out, "isError", json_bool(block, "is_error", false));
-    json_close(&out, '}');
-    if (!buf.over)
-        relay_record_post(&w->record, target, buf_str(&buf));
+    struct relay_gate gate = {.record = &w->record, .session = w->asks.session};
+    relay_report(&gate, json_text(block, "tool_use_id"), content ? content->raw : STR_NONE,
+                 json_bool(block, "is_error", false));
 }
 
 /* ---- to Claude Code ---- */

@@ -138,13 +138,18 @@ static void answer(struct claude_asking *asking, const struct call *call)
     send_line(asking, &line);
 }
 
+/* The id under which it is asked. */
+static struct str call_id(const struct claude_asking *asking, struct arena *arena)
+{
+    return asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;
+}
+
 static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 {
     JSON_SCOPE(buf, out, LINE_BYTES_MAX);
     const struct claude_message *message = &asking->message;
     relay_put_question(&out, &(struct relay_question){
-        .id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id,
-        .name = asking->name, .input = message->input->raw, .cwd = asking->asks->cwd,
+        .id = call_id(asking, arena), .name = asking->name, .input = message->input->raw, .cwd = asking->asks->cwd,
         .only_rules = message->kind == CLAUDE_BEFORE,
         .by_default = message->kind != CLAUDE_BEFORE   ? STR("ask")
                       : agent_mode_asks(message->mode) ? STR("leave")
@@ -159,7 +164,7 @@ static void tell_waiting(struct claude_asking *asking, struct arena *arena)
 {
     static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER; /* one question at a time */
     struct claude_asks *asks = asking->asks;
-    struct str id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;
+    struct str id = call_id(asking, arena);
     struct running here = {.cli = asks->person, .session = asks->session, .asks = true, .fresh = true};
     struct err err = {.code = ERR_OK};
     if (asking->told_waiting)
@@ -343,10 +348,8 @@ static void cancel(struct claude_asking *asking)
         return;
     }
     asking->cancelled = true;
-    struct str target = arena_printf(&arena, "/api/tool-calls/%s%s/cancel?session=%.*s",
-                                     remote_escape(&arena, asking->id).p, asking->differs ? ".asked" : "",
-                                     STR_ARG(asking->asks->session));
-    relay_record_post(asking->asks->record, target, STR("{}"));
+    struct relay_gate gate = {.record = asking->asks->record, .session = asking->asks->session};
+    relay_ask_cancel(&gate, call_id(asking, &arena));
 }
 
 void claude_asks_cancel(struct claude_asks *asks, struct str request)
