@@ -98,6 +98,7 @@ struct agent_acp {
     const char *const *more_args;   /* "{file}" stands for the file below */
     const char *variable, *value;   /* "{file}": the same */
     const char *file;               /* content of that file; NULL: none is needed */
+    const char *file_name;          /* its name; agents skip files of other endings, and say nothing */
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
     bool missing_is_empty;          /* without an editor: it takes no error for a file that is not there */

@@ -140,7 +140,8 @@ const struct agent agent_codex = {
     .once = {.put = put_flags, .unhooks = unhooks},
     .acp = {.programs = WORDS("codex-acp"), .variable = "INITIAL_AGENT_MODE", .value = "read-only",
             .safe_modes = WORDS("read-only"),
-            .not_asked = "commands that read: install its hook, too (nod hook install codex)"},
+            .not_asked = "commands that read: install its hook, too (nod hook install codex); MCP servers in settings "
+                         "of the folder"},
     .boxed = {.keys = {{"OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com", "authorization: Bearer "}},
               .files = WORDS(".codex/config.toml"), .credentials = ".codex/auth.json"},
     .mcp = {".codex/config.toml", "mcp_servers"},

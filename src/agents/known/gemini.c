@@ -37,6 +37,7 @@ const struct agent agent_gemini = {
               .words = "Gemini goes on when a hook is killed or cut off by its time limit, and runs none in --acp "
                        "mode. With -p its own rules deny first: use --approval-mode yolo."},
     .acp = {.programs = WORDS("gemini"), .more_args = WORDS("--admin-policy", "{file}"), .file = policy,
+            .file_name = "gemini.toml",
             .safe_modes = WORDS("default", "plan"), .missing_is_empty = true, .not_asked = "its own memory and lists"},
     .boxed = {.keys = {{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com",
                         "x-goog-api-key: "}},

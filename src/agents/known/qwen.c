@@ -3,6 +3,11 @@
 
 static const struct agent_event events[] = {{"PreToolUse", HOOK_BEFORE, 1000}, {NULL, HOOK_OTHER, 0}};
 
+/* These come before the settings of the folder, which may say otherwise. */
+static const char settings[] =
+    "{\"permissions\":{\"ask\":[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]},"
+    "\"tools\":{\"approvalMode\":\"default\"}}\n";
+
 const struct agent agent_qwen = {
     .name = "qwen",
     .title = "Qwen Code",
@@ -11,9 +16,9 @@ const struct agent agent_qwen = {
               .words = "Qwen Code runs the call when this hook cannot be started, fails or is cut off by its time "
                        "limit; Nod answers before that. With -p its own rules deny first: use --approval-mode yolo."},
     .acp = {.programs = WORDS("qwen"), .variable = "QWEN_CODE_SYSTEM_SETTINGS_PATH", .value = "{file}",
-            .file = "{\"permissions\":{\"ask\":"
-                    "[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]}}\n",
-            .safe_modes = WORDS("default", "plan"), .not_asked = "its own memory and lists"},
+            .file = settings, .file_name = "qwen.json",
+            .safe_modes = WORDS("default", "plan"),
+            .not_asked = "its own memory and lists; hooks and MCP servers in settings of the folder"},
     /* It sends everything through the proxy of the box, also to its own loopback device: its key must be inside. */
     .boxed = {.variables = WORDS("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_CODE_NO_RELAUNCH"),
               .files = WORDS(".qwen/settings.json"), .credentials = ".qwen/oauth_creds.json"},

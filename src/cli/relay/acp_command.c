@@ -29,8 +29,8 @@ static struct rc write_switch(struct acp *acp, bool boxed, const char **ret_path
         TRY(agent_box_home(cli, acp->cwd, &outside, &inside, err));
     const char *folder = arena_printf(&cli->arena, "%s/acp", outside).p;
     TRY(file_own_folder(folder, err));
-    *ret_path = arena_printf(&cli->arena, "%s/acp/%s", inside, acp->agent->name).p;
-    return file_write_private(arena_printf(&cli->arena, "%s/%s", folder, acp->agent->name).p,
+    *ret_path = arena_printf(&cli->arena, "%s/acp/%s", inside, acp->agent->acp.file_name).p;
+    return file_write_private(arena_printf(&cli->arena, "%s/%s", folder, acp->agent->acp.file_name).p,
                               str_of(acp->agent->acp.file), err);
 }
 
