@@ -21,7 +21,7 @@ static bool are_texts(const struct json *list)
 
 static bool are_headers(const struct json *list)
 {
-    bool good = !list || list->count <= HEADERS_MAX;
+    bool good = !list || (list->count <= HEADERS_MAX && (list->type == JSON_OBJECT || list->type == JSON_ARRAY));
     for (const struct json *one = good && list ? list->first : NULL; one; one = one->next) {
         struct str name = header_name(one);
         good = good && is_text(str_empty(one->key) ? json_get(one, "value") : one) && !str_empty(name) &&
@@ -33,11 +33,14 @@ static bool are_headers(const struct json *list)
 bool mcp_front_read(const struct json *entry, struct mcp_front *ret_front)
 {
     const struct json *url = json_get(entry, "url"), *other = json_get(entry, "httpUrl");
+    const struct json *headers = json_get(entry, "headers");
     *ret_front = (struct mcp_front){.command = json_text(entry, "command"), .args = json_get(entry, "args"),
                                     .url = is_text(other) ? other->text : is_text(url) ? url->text : STR_NONE,
-                                    .headers = json_get(entry, "headers")};
+                                    .headers = headers ? headers : json_get(entry, "http_headers"),
+                                    .variables = json_get(entry, "env_http_headers"),
+                                    .bearer = json_text(entry, "bearer_token_env_var")};
     return str_empty(ret_front->command) != str_empty(ret_front->url) && are_texts(ret_front->args) &&
-           are_headers(ret_front->headers);
+           are_headers(ret_front->headers) && are_headers(ret_front->variables);
 }
 
 /* The names that rules can hold: letters, digits, - and ., and single _ inside. */
@@ -58,6 +61,13 @@ static struct str variable_name(struct arena *arena, unsigned number)
     return arena_printf(arena, "MCP_HEADER_%u", number);
 }
 
+static void put_header(struct json_out *out, struct arena *arena, struct str name, const char *word,
+                       struct str variable)
+{
+    json_put_str(out, STR("--header-env"));
+    json_put_str(out, arena_printf(arena, "%.*s=%s%.*s", STR_ARG(name), word, STR_ARG(variable)));
+}
+
 void mcp_front_args(struct json_out *out, struct arena *arena, const struct mcp_front *front)
 {
     const struct str ours[] = {STR("mcp"),    STR("proxy"), STR("--identity"), str_of(front->identity),
@@ -71,10 +81,12 @@ void mcp_front_args(struct json_out *out, struct arena *arena, const struct mcp_
     const struct json *args = str_empty(front->url) ? front->args : NULL;
     for (const struct json *one = args ? args->first : NULL; one; one = one->next)
         json_put_raw(out, one->raw);
-    for (const struct json *one = front->headers ? front->headers->first : NULL; one; one = one->next, number++) {
-        json_put_str(out, STR("--header-env"));
-        json_put_str(out, arena_printf(arena, "%.*s=%s", STR_ARG(header_name(one)), variable_name(arena, number).p));
-    }
+    for (const struct json *one = front->headers ? front->headers->first : NULL; one; one = one->next, number++)
+        put_header(out, arena, header_name(one), "", variable_name(arena, number));
+    for (const struct json *one = front->variables ? front->variables->first : NULL; one; one = one->next)
+        put_header(out, arena, one->key, "", one->text);
+    if (!str_empty(front->bearer))
+        put_header(out, arena, STR("Authorization"), "Bearer ", front->bearer);
     json_close(out, ']');
 }
 

@@ -11,6 +11,8 @@ struct mcp_front {
     struct str command, url;      /* one of them */
     const struct json *args;      /* NULL: none */
     const struct json *headers;   /* {"NAME":"VALUE"} or [{"name","value"}]; NULL: none */
+    const struct json *variables; /* {"NAME":"VARIABLE"}: headers whose values are in the environment; NULL: none */
+    struct str bearer;            /* the variable with a token; empty: none */
 };
 /* The server in `entry`; false: it is neither a program nor an address that can be read. */
 bool mcp_front_read(const struct json *entry, struct mcp_front *ret_front);

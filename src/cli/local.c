@@ -130,12 +130,15 @@ extern char **environ;
 
 struct rc local_header(struct cli *cli, const char *text, const char **ret_header, struct err *err)
 {
-    struct str variable, name = str_cut(str_of(text), '=', &variable);
+    struct str variable, name = str_cut(str_of(text), '=', &variable), word = STR_NONE;
+    if (str_find(variable, ' ') < variable.n)
+        word = str_cut(variable, ' ', &variable);
     for (char **one = cli->environment ? cli->environment : environ; one && *one; one++) {
         struct str value, key = str_cut(str_of(*one), '=', &value);
         if (!str_eq(key, variable) || str_empty(name))
             continue;
-        *ret_header = arena_printf(&cli->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)).p;
+        *ret_header = arena_printf(&cli->arena, "%.*s: %.*s%s%.*s", STR_ARG(name), STR_ARG(word), word.n ? " " : "",
+                                   STR_ARG(value)).p;
         if (!strpbrk(*ret_header, "\r\n"))
             return RC_OK;
     }

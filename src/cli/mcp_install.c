@@ -186,6 +186,51 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+/* The start of one value in TOML, which JSON's strings and lists of them are. */
+static struct json_out toml_value(struct buf *buf, const char *before)
+{
+    buf_puts(buf, before);
+    return json_out(buf);
+}
+
+/* The client gives a program only the variables that are named. */
+static void put_toml_program(struct install_work *work, struct buf *buf, const struct mcp_front *front)
+{
+    struct arena *arena = &work->cli->arena;
+    struct str name, value;
+    struct json_out out = toml_value(buf, "command = ");
+    json_put_str(&out, str_of(work->self));
+    out = toml_value(buf, "\nargs = ");
+    mcp_front_args(&out, arena, front);
+    buf_puts(buf, "\nenv = {");
+    for (unsigned i = 0; mcp_front_variable(arena, front, i, &name, &value); i++) {
+        out = toml_value(buf, arena_printf(arena, "%s%.*s = ", i ? ", " : "", STR_ARG(name)).p);
+        json_put_str(&out, value);
+    }
+    out = toml_value(buf, "}\nenv_vars = ");
+    json_open(&out, '[');
+    for (const struct json *one = front->variables ? front->variables->first : NULL; one; one = one->next)
+        json_put_str(&out, one->text);
+    if (!str_empty(front->bearer))
+        json_put_str(&out, front->bearer);
+    json_close(&out, ']');
+}
+
+/* The same in TOML: the program stands in the place of the address, the headers go, everything else stays. */
+static struct str replaced_toml(struct install_work *work, const struct json *entry, const struct mcp_front *front)
+{
+    BUF_SCOPE(buf, SETTINGS_BYTES_MAX);
+    size_t at = (size_t)(entry->raw.p - work->text.p), end = at + entry->raw.n;
+    for (const struct json *one = entry->first; one; one = one->next) {
+        buf_put(&buf, str_sub(work->text, at, (size_t)(one->key.p - work->text.p)));
+        at = (size_t)(one->raw.p - work->text.p) + one->raw.n;
+        if (str_is(one->key, "url"))
+            put_toml_program(work, &buf, front);
+    }
+    buf_put(&buf, str_sub(work->text, at, end));
+    return buf.over ? STR_NONE : arena_str(&work->cli->arena, buf_str(&buf));
+}
+
 static bool is_proxied(const struct json *entry)
 {
     const struct json *args = json_get(entry, "args");
@@ -199,13 +244,14 @@ static bool is_ours(const struct install_work *work, const struct json *entry)
 }
 
 /* Why the proxy cannot be put in front of it; NULL: it can. */
-static const char *left_alone(const struct install_work *work, const struct json *entry, struct mcp_front *ret_front)
+static const char *left_alone(const struct json *entry, struct mcp_front *ret_front)
 {
     if (!mcp_front_read(entry, ret_front))
         return "which is neither a program nor an address";
-    if (work->toml && !str_empty(ret_front->url))
-        return "an address: write it by hand, as nod mcp proxy --url";
-    return json_get(entry, "oauth") ? "which logs in with OAuth, and the proxy does not" : NULL;
+    if (json_get(entry, "http_headers_helper"))
+        return "which gets its headers from a program";
+    return json_get(entry, "oauth") || json_get(entry, "oauth_resource") || json_get(entry, "scopes")
+               ? "which logs in with OAuth, and the proxy does not" : NULL;
 }
 
 /* Entries that cannot be wrapped are named with the reason, not skipped silently. */
@@ -216,7 +262,7 @@ static struct rc wrap_all(struct install_work *work, struct err *err)
         struct mcp_front front;
         if (is_ours(work, entry))
             continue;
-        const char *why = left_alone(work, entry, &front);
+        const char *why = left_alone(entry, &front);
         if (why) {
             cli_note("left alone: %.*s, %s", STR_ARG(entry->key), why);
             continue;
@@ -227,10 +273,12 @@ static struct rc wrap_all(struct install_work *work, struct err *err)
         struct change change = {.name = entry->key, .old = str_sub(work->text, base, base + entry->raw.n)};
         front.name = entry->key;
         front.identity = work->identity;
-        change.new = str_empty(front.url) ? wrapped(work, entry, &front) : replaced(work, entry, &front);
+        change.new = str_empty(front.url) ? wrapped(work, entry, &front)
+                     : work->toml         ? replaced_toml(work, entry, &front)
+                                          : replaced(work, entry, &front);
         if (str_empty(change.new))
             return err_set(err, ERR_TOO_LARGE, "%s would become too large", work->path);
-        if (!str_empty(front.url) && !front.headers)
+        if (!str_empty(front.url) && !front.headers && !front.variables && str_empty(front.bearer))
             cli_note("%.*s is on the web: if it logs in with OAuth, which the proxy does not, take it back with "
                      "--remove", STR_ARG(entry->key));
         work->changes[work->count++] = change;
@@ -391,7 +439,7 @@ bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *r
             ret_look->proxied++;
             struct str trouble = trouble_of(&work, entry);
             ret_look->trouble = str_empty(ret_look->trouble) ? trouble : ret_look->trouble;
-        } else if (!left_alone(&work, entry, &front)) {
+        } else if (!left_alone(entry, &front)) {
             ret_look->around = arena_printf(&cli->arena, "%.*s%s%.*s", STR_ARG(ret_look->around),
                                             ret_look->around.n ? ", " : "", STR_ARG(entry->key));
         }

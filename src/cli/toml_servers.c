@@ -1,5 +1,5 @@
 /* Only what such a section needs of TOML is read: bare and quoted names, strings in double or single quotes on one
- * line, and lists of them over several lines. */
+ * line, lists of them over several lines, and tables of them in braces. */
 #include "cli/toml_servers.h"
 
 #include "base/limits.h"
@@ -78,18 +78,73 @@ static struct json *take_list(struct scan *scan)
     return list;
 }
 
-/* The name in [MEMBER.NAME]; empty: another section, or one below it. */
-static struct str section_name(struct str line, const char *member)
+/* {NAME = "text", ...} */
+static struct json *take_table(struct scan *scan)
+{
+    struct json *table = arena_new(scan->arena, struct json);
+    size_t from = scan->at++;
+    const struct json **last = &table->first;
+    *table = (struct json){.type = JSON_OBJECT};
+    for (skip(scan); scan->at < scan->text.n && scan->text.p[scan->at] != '}'; skip(scan)) {
+        struct str rest = str_sub(scan->text, scan->at, scan->text.n), key = str_sub(rest, 0, str_find(rest, '='));
+        size_t end = scan->at + key.n;
+        struct json *quoted = take_string(scan), *value;
+        if (end == scan->text.n || scan->at > end)
+            return NULL;
+        scan->at = end + 1;
+        skip(scan);
+        if (!(value = take_string(scan)))
+            return NULL;
+        value->key = quoted ? quoted->text : str_trim(key);
+        append(table, &last, value);
+    }
+    if (scan->at >= scan->text.n)
+        return NULL;
+    table->raw = str_sub(scan->text, from, ++scan->at);
+    return table;
+}
+
+static struct json *take_value(struct scan *scan)
+{
+    char first = scan->at < scan->text.n ? scan->text.p[scan->at] : '\0';
+    return first == '[' ? take_list(scan) : first == '{' ? take_table(scan) : take_string(scan);
+}
+
+/* The name in [MEMBER.NAME], or in [MEMBER.NAME.BELOW]; empty: another section. */
+static struct str section_name(struct str line, const char *member, struct str *ret_below)
 {
     struct str rest = str_trim(line);
     size_t end = str_find(rest, ']'), n = strlen(member);
+    *ret_below = STR_NONE;
     if (rest.n < n + 3 || rest.p[0] != '[' || end == rest.n || !str_starts(str_sub(rest, 1, end), str_of(member)) ||
         rest.p[n + 1] != '.')
         return STR_NONE;
     struct str name = str_sub(rest, n + 2, end);
-    bool quoted = name.n > 2 && (name.p[0] == '"' || name.p[0] == '\'') && name.p[name.n - 1] == name.p[0];
-    name = quoted ? str_sub(name, 1, name.n - 1) : name;
-    return str_find(name, '.') < name.n && !quoted ? STR_NONE : name;
+    char quote = name.n > 2 && (name.p[0] == '"' || name.p[0] == '\'') ? name.p[0] : '\0';
+    if (!quote)
+        return str_cut(name, '.', ret_below);
+    struct str whole = str_cut(str_sub(name, 1, name.n), quote, ret_below);
+    *ret_below = str_empty(*ret_below) ? STR_NONE : str_sub(*ret_below, 1, ret_below->n);
+    return whole;
+}
+
+static const char *const programs[] = {"command", "args", NULL};
+static const char *const addresses[] = {"url", "bearer_token_env_var", "http_headers", "env_http_headers", NULL};
+static const char *const logins[] = {"oauth", "oauth_resource", "scopes", "http_headers_helper", NULL};
+
+static bool one_of(struct str key, const char *const *keys)
+{
+    while (*keys && !str_is(key, *keys))
+        keys++;
+    return *keys;
+}
+
+/* Says that there is something, whatever it is. */
+static struct json *mark(struct scan *scan, struct str key)
+{
+    struct json *there = arena_new(scan->arena, struct json);
+    *there = (struct json){.type = JSON_TRUE, .key = key, .raw = STR("true")};
+    return there;
 }
 
 /* Reads one `key = value`; sets `broken` for a value that is not understood. */
@@ -97,13 +152,12 @@ static void take_member(struct scan *scan, struct json *entry, const struct json
 {
     struct str rest = str_sub(scan->text, scan->at, scan->text.n), line = str_sub(rest, 0, str_find(rest, '\n')), value;
     struct str key = str_trim(str_cut(line, '=', &value));
-    bool matters = str_is(key, "command") || str_is(key, "args");
+    bool matters = one_of(key, programs) || one_of(key, addresses);
     size_t end = scan->at + line.n;
     scan->at += line.n - value.n;
     while (matters && scan->at < end && blank(scan->text.p[scan->at]))
         scan->at++;
-    char first = scan->at < scan->text.n ? scan->text.p[scan->at] : '\0';
-    struct json *read = !matters ? NULL : first == '[' ? take_list(scan) : take_string(scan);
+    struct json *read = one_of(key, logins) ? mark(scan, key) : matters ? take_value(scan) : NULL;
     *broken = *broken || (matters && !read);
     if (read) {
         read->key = key;
@@ -130,6 +184,19 @@ static struct json *take_section(struct scan *scan, struct str name)
     return entry;
 }
 
+/* A section of its own for what would be changed with the server: neither is understood. */
+static void mark_below(struct scan *scan, struct json *servers, struct str name, struct str below)
+{
+    for (struct json *entry = (struct json *)servers->first; entry; entry = (struct json *)entry->next) {
+        if (!str_eq(entry->key, name))
+            continue;
+        struct json *there = mark(scan, below);
+        there->next = entry->first;
+        entry->first = there;
+        entry->count++;
+    }
+}
+
 const struct json *toml_servers(struct arena *arena, struct str text, const char *member)
 {
     struct scan scan = {.arena = arena, .text = text};
@@ -137,11 +204,13 @@ const struct json *toml_servers(struct arena *arena, struct str text, const char
     const struct json **last = &servers->first;
     *servers = (struct json){.type = JSON_OBJECT, .raw = text};
     while (scan.at < text.n) {
-        struct str rest = str_sub(text, scan.at, text.n), line = str_sub(rest, 0, str_find(rest, '\n'));
-        struct str name = section_name(line, member);
+        struct str rest = str_sub(text, scan.at, text.n), line = str_sub(rest, 0, str_find(rest, '\n')), below;
+        struct str name = section_name(line, member, &below);
         scan.at += line.n < rest.n ? line.n + 1 : line.n;
-        if (!str_empty(name))
+        if (!str_empty(name) && str_empty(below))
             append(servers, &last, take_section(&scan, name));
+        else if (one_of(below, addresses) || one_of(below, logins))
+            mark_below(&scan, servers, name, below);
     }
     return servers;
 }

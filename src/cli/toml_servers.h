@@ -1,4 +1,4 @@
-/* MCP servers in settings that are TOML: sections [MEMBER.NAME] with `command` and `args`. */
+/* MCP servers in settings that are TOML: sections [MEMBER.NAME] with `command` and `args`, or `url` and headers. */
 #ifndef CLI_TOML_SERVERS_H
 #define CLI_TOML_SERVERS_H
 

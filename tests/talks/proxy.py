@@ -415,7 +415,23 @@ command = "not this one"
 [mcp_servers."bare one"]
 command = '/usr/bin/server'
 [mcp_servers.web]
+url = 'https://example.org/mcp'
+[mcp_servers.token] # with a token
+bearer_token_env_var = "MCP_TOKEN" # of this person
+url = "WEB"
+http_headers = { "X-Colour" = 'blue "sky"', Plain = "1" } # seen
+env_http_headers = {X-Team = "MCP_TEAM"}
+tool_timeout_sec = 60
+[mcp_servers.login]
 url = "https://example.org/mcp"
+scopes = ["read"]
+[mcp_servers.apart]
+url = "https://example.org/mcp"
+[mcp_servers.apart.http_headers]
+X = "y"
+[mcp_servers.odd]
+url = "https://example.org/mcp"
+http_headers = { X = 1 }
 [mcp_servers.strange]
 command = \"\"\"a
 b\"\"\"
@@ -425,12 +441,14 @@ command = "nor this"
 
 
 def test_install_writes_settings_that_are_toml(world):
-    world.server()
+    admin = world.server().admin()
+    p = Proxied(world, web={"token": "s3cret"}, begin=None)
+    before = TOML.replace("WEB", p.web.url)
     path = os.path.join(world.folder, "config.toml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(TOML)
+        file.write(before)
     said = world.nod("mcp", "install", "codex", "--settings", path, "--yes").stderr
-    must("left alone: web" in said and "left alone: strange" in said, said)
+    must(all(f"left alone: {name}, " in said for name in ("login", "apart", "odd", "strange")) and "web is on the web" in said and "token is on" not in said, said)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     args = tomllib.loads(text)["mcp_servers"]["files"]["args"]
@@ -440,10 +458,20 @@ def test_install_writes_settings_that_are_toml(world):
                        ('"bare one"', '"--name","bare-one","--","/usr/bin/server"]\n[mcp_servers.web]')):
         section = text[text.index(f"[mcp_servers.{name}]"):]
         must(section.split("\n")[1].startswith(f'command = "{NOD}"') and last in section, f"{section}")
+    token = tomllib.loads(text)["mcp_servers"]["token"]
+    must(set(token) == {"command", "args", "env", "env_vars", "tool_timeout_sec"} and token["env"] == {"MCP_HEADER_0": 'blue "sky"', "MCP_HEADER_1": "1"}, f"{token}")
+    must(sorted(token["env_vars"]) == ["MCP_TEAM", "MCP_TOKEN"] and "# of this person" in text and "blue" not in json.dumps(token["args"]), f"{text}")
+    world.environment.update({"MCP_TOKEN": "s3cret", "MCP_TEAM": "red"})
+    p.start_entry(token)
+    number = p.call("echo", {"text": "hello"})
+    call = waiting(admin, "mcp__token__echo")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: hello", "not the server's answer")
+    p.close()
     must("nothing to change" in world.nod("mcp", "install", "codex", "--settings", path, "--yes").stderr, "a second time changes something")
     world.nod("mcp", "install", "codex", "--settings", path, "--remove", "--yes")
     with open(path, encoding="utf-8") as file:
-        must(file.read() == TOML, "not as before")
+        must(file.read() == before, "not as before")
 
 
 def test_doctor_looks_at_settings_that_go_through_the_proxy(world):
