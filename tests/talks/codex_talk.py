@@ -104,6 +104,24 @@ def test_a_tool_of_a_server_and_a_question_that_codex_takes_back(world):
     must(answers()[1]["result"] == {"action": "accept", "content": None} and 2 not in answers(), f"{answers()}")
 
 
+def test_two_requests_of_one_id(world):
+    """An answer to the one could be taken for the other's: the second is refused, and nobody is asked about it."""
+    admin = world.server().admin()
+    process, log, _ = talk(world, ask("item/commandExecution/requestApproval", 1, kind="command", command="make it"),
+                           ask("item/commandExecution/requestApproval", 1, kind="command", command="rm -rf ~"))
+
+    def answers():
+        with open(log, encoding="utf-8") as file:
+            return [m for m in (json.loads(line) for line in file if line.endswith("\n")) if m.get("id") == 1]
+    calls = eventually(admin.pending, "the first is not asked about")
+    eventually(answers, "the second request is not answered")
+    must("already" in json.dumps(answers()[0]["error"]), f"{answers()}")
+    must([p["toolCall"]["input"] for p in calls] == [{"command": "make it"}], f"{calls}")
+    admin.decided(calls[0]["sessionId"], calls[0]["toolCallId"], "allow_once")
+    must(ends(process)[0] == 0 and answers()[1]["result"]["decision"] == "accept", f"{answers()}")
+    must(len(admin.events(types="TOOL_CALL")) == 1, "the second was asked about, too")
+
+
 def test_without_a_server(world):
     process, log, _ = talk(world)
     status, _, err = ends(process)

@@ -195,6 +195,25 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
     leave(held);
 }
 
+/* An answer to one of two open requests of the same id could be taken for the other's. */
+static bool is_open(struct codex_talk *talk, struct str id)
+{
+    lock(talk);
+    const struct codex_held *held = talk->held;
+    while (held && !str_eq(held->message.id, id))
+        held = held->next;
+    unlock(talk);
+    return held;
+}
+
+static void refuse(struct codex_talk *talk, const struct codex_message *m, const char *why)
+{
+    BUF_SCOPE(no, LIMIT_BODY_BYTES);
+    cli_note("nod codex: refused, as %s: %.*s", why, STR_ARG(m->method));
+    codex_refuse(&no, m->id, str_of(why));
+    (void)relay_pipe_send(&talk->child.in, &no);
+}
+
 /* Codex has ended an ask by itself, or all of them (id empty). */
 static void take_back(struct codex_talk *talk, struct str id)
 {
@@ -320,7 +339,6 @@ static void take_line(void *arg, struct str line)
     ARENA_SCOPE(arena);
     struct codex_message m;
     struct err err = {.code = ERR_OK};
-    BUF_SCOPE(no, LIMIT_BODY_BYTES);
     const struct json *resolved;
     if (str_empty(str_trim(line)))
         return;
@@ -328,12 +346,12 @@ static void take_line(void *arg, struct str line)
         drop(talk, err.text);
     } else if (str_empty(m.method)) {
         take_answer(talk, &m);
+    } else if (!str_empty(m.id) && is_open(talk, m.id)) {
+        refuse(talk, &m, "a request of this id is open already");
     } else if (!str_empty(m.id) && codex_ask_kind(&m) != CODEX_NONE) {
         hold(talk, &m);
     } else if (!str_empty(m.id)) {
-        cli_note("nod codex: refused, as nobody is here to answer it: %.*s", STR_ARG(m.method));
-        codex_refuse(&no, m.id, STR("nobody is here to answer this"));
-        (void)relay_pipe_send(&talk->child.in, &no);
+        refuse(talk, &m, "nobody is here to answer it");
     } else if (str_is(m.method, "item/started")) {
         take_started(talk, json_get(m.params, "item"));
     } else if (str_is(m.method, "item/completed")) {
