@@ -37,7 +37,9 @@
     X(20, DELIVERY_CLAIMED, false)           \
     X(21, EGRESS, false)                     \
     X(22, TOOL_APPROVAL_PARTIAL, false)      \
-    X(23, DELIVERY_HELD, false)
+    X(23, DELIVERY_HELD, false)              \
+    X(24, TOOL_APPROVAL_SNOOZED, false)      \
+    X(25, TOOL_APPROVAL_ASSIGNED, false)
 
 enum event_kind {
     EVENT_NONE = 0,

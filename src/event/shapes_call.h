@@ -100,7 +100,7 @@
     F(text, call, "toolCallId", ALWAYS, "the call that it was about; of an alert: what it is about") \
     F(text, person, "person", ALWAYS, "for whom it was")                              \
     F(text, channel, "channel", ALWAYS, "how it was sent")                            \
-    F(text, purpose, "purpose", ALWAYS, "ask, remind, escalate, withdraw, callback or alert") \
+    F(text, purpose, "purpose", ALWAYS, "ask, remind, escalate, assign, withdraw, callback or alert") \
     F(text, outcome, "outcome", ALWAYS, "sent, or failed: it is not tried again")     \
     F(number, attempts, "attempts", ALWAYS, "how often it was tried")                 \
     F(number, status, "status", SET, "of the receiver's last answer")                  \
@@ -114,6 +114,16 @@
 #define DELIVERY_HELD_FIELDS(F)                                                       \
     F(text, call, "toolCallId", ALWAYS, "the call that the person looks at")          \
     F(text, person, "person", ALWAYS, "who is told of it later than planned")
+
+#define TOOL_APPROVAL_SNOOZED_FIELDS(F)                                               \
+    F(text, call, "toolCallId", ALWAYS, "the call that waits")                        \
+    F(time, until, "until", SET, "until when people are told nothing of it; absent: the snooze ends") \
+    F(text, by, "by", SET, "id of the token that was used")
+
+#define TOOL_APPROVAL_ASSIGNED_FIELDS(F)                                              \
+    F(text, call, "toolCallId", ALWAYS, "the call that waits")                        \
+    F(text, person, "person", SET, "who is to answer it; absent: anybody")            \
+    F(text, by, "by", SET, "id of the token that was used")
 
 #define EGRESS_FIELDS(F)                                                              \
     F(text, call, "toolCallId", ALWAYS, "the call of the command in whose box the connection was made")                \
@@ -144,6 +154,10 @@
       "A process is about to send a message; the first claim holds for a lease.") \
     S(delivery_held, DELIVERY_HELD, NULL, DELIVERY_HELD_FIELDS,                                                 \
       "A person looks at a waiting call: messages to them wait a while. Only where nodes share a store.")       \
+    S(tool_approval_snoozed, TOOL_APPROVAL_SNOOZED, NULL, TOOL_APPROVAL_SNOOZED_FIELDS,                         \
+      "A person put a waiting call off: reminders wait, its deadline does not.")                                \
+    S(tool_approval_assigned, TOOL_APPROVAL_ASSIGNED, NULL, TOOL_APPROVAL_ASSIGNED_FIELDS,                      \
+      "A person asked another one to answer a waiting call; anybody who may answer still may.")                 \
     S(egress, EGRESS, NULL, EGRESS_FIELDS, "A command in a box reached out for a host, once per host and port.")
 
 #define SHAPE_C_decision enum decision

@@ -104,6 +104,10 @@ static void further_data_too(void **state)
     assert_same_again(EVENT_RUN_LEASE, STR("{\"owner\":\"own_1\"}"));
     assert_same_again(EVENT_DELIVERY_CLAIMED, STR("{\"deliveryId\":\"d\",\"toolCallId\":\"c\",\"owner\":\"own_1\"}"));
     assert_same_again(EVENT_DELIVERY_HELD, STR("{\"toolCallId\":\"c\",\"person\":\"alice\"}"));
+    assert_same_again(EVENT_TOOL_APPROVAL_SNOOZED,
+                      STR("{\"toolCallId\":\"c\",\"until\":\"2030-01-31T12:00:00.000Z\",\"by\":\"tok_1\"}"));
+    assert_same_again(EVENT_TOOL_APPROVAL_SNOOZED, STR("{\"toolCallId\":\"c\"}"));
+    assert_same_again(EVENT_TOOL_APPROVAL_ASSIGNED, STR("{\"toolCallId\":\"c\",\"person\":\"bob\",\"by\":\"tok_1\"}"));
     assert_same_again(EVENT_DELIVERY_ENDED,
                       STR("{\"deliveryId\":\"d\",\"toolCallId\":\"c\",\"person\":\"p\",\"channel\":\"h\","
                           "\"purpose\":\"ask\",\"outcome\":\"sent\",\"attempts\":1,\"status\":200}"));

@@ -115,7 +115,7 @@ export interface DeliveryEndedData {
   toolCallId: string; // the call that it was about; of an alert: what it is about
   person: string; // for whom it was
   channel: string; // how it was sent
-  purpose: string; // ask, remind, escalate, withdraw, callback or alert
+  purpose: string; // ask, remind, escalate, assign, withdraw, callback or alert
   outcome: string; // sent, or failed: it is not tried again
   attempts: number; // how often it was tried
   status?: number; // of the receiver's last answer
@@ -133,6 +133,20 @@ export interface DeliveryClaimedData {
 export interface DeliveryHeldData {
   toolCallId: string; // the call that the person looks at
   person: string; // who is told of it later than planned
+}
+
+/** A person put a waiting call off: reminders wait, its deadline does not. */
+export interface ToolApprovalSnoozedData {
+  toolCallId: string; // the call that waits
+  until?: string; // until when people are told nothing of it; absent: the snooze ends
+  by?: string; // id of the token that was used
+}
+
+/** A person asked another one to answer a waiting call; anybody who may answer still may. */
+export interface ToolApprovalAssignedData {
+  toolCallId: string; // the call that waits
+  person?: string; // who is to answer it; absent: anybody
+  by?: string; // id of the token that was used
 }
 
 /** A command in a box reached out for a host, once per host and port. */
@@ -444,4 +458,6 @@ export interface EventData {
   EGRESS: EgressData;
   TOOL_APPROVAL_PARTIAL: ToolApprovalPartialData;
   DELIVERY_HELD: DeliveryHeldData;
+  TOOL_APPROVAL_SNOOZED: ToolApprovalSnoozedData;
+  TOOL_APPROVAL_ASSIGNED: ToolApprovalAssignedData;
 }
