@@ -3,6 +3,7 @@
 #define GATE_WAITING_H
 
 #include "base/json.h"
+#include "gate/gate_op.h"
 #include "store/store.h"
 
 struct gate;
@@ -37,6 +38,20 @@ struct pending_list {
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list);
 /* Writes one of the listed calls, not whole; nothing when it was answered meanwhile. */
 void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed);
+
+/* A note of a person at a waiting call: it is kept if the call has no answer yet. */
+struct mark {
+    union {
+        struct op op;
+        struct kept_event kept;       /* private to the gate */
+    };
+    struct str session, thread, call; /* the call must have been asked */
+    struct str actor, by;             /* the person, and the id of the token */
+    int64_t until_ms;                 /* gate_snooze: reminders wait until then, the deadline does not; 0: it ends */
+    struct str person;                /* gate_assign: who is to answer; empty: anybody */
+};
+void gate_snooze(struct gate *gate, struct mark *mark);
+void gate_assign(struct gate *gate, struct mark *mark);
 
 /* A request, from the gate's memory while the call waits; afterwards its stored data is parsed again. */
 struct gate_request {

@@ -117,6 +117,9 @@ bool pending_put_kept(struct json_out *out, struct arena *arena, const struct op
 /* The preview of the call with this input, made from the input alone. */
 struct str pending_preview(struct arena *arena, const struct call *call, struct str input);
 
+/* A snooze or an assignment of an open call (marks.c). */
+void marks_follow(struct gate *gate, const struct event *event);
+
 /* Open approvals and their deadlines. */
 struct open *open_find(const struct gate *gate, struct str session, struct str call);
 void open_done(struct gate *gate);

@@ -7,6 +7,7 @@
 #include "gate/inner.h"
 
 #include "event/shapes.h"
+#include "io/clock.h"
 #include "tools/tools.h"
 
 #include <stdlib.h>
@@ -117,9 +118,19 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     return true;
 }
 
-/* The call has waited so long that people were told of it once more. */
-static void put_alerted(struct json_out *out, const struct open *open)
+static void put_marks(struct json_out *out, const struct marks *marks)
 {
+    if (marks && marks->snoozed_ms > clock_wall_ms())
+        json_member_time(out, "snoozedUntil", marks->snoozed_ms);
+    if (marks && marks->assignee_bytes)
+        json_member(out, "assignee", (struct str){marks->assignee, marks->assignee_bytes});
+}
+
+/* Writes what has happened to the call since it was asked. */
+static void put_state(struct json_out *out, const struct open *open)
+{
+    if (open)
+        put_marks(out, open->marks);
     if (open && open->alerted)
         json_member_bool(out, "alerted", true);
     if (open && open->left)
@@ -187,7 +198,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     if (cut)
         json_member_bool(out, "cut", true);
     const struct open *known = open_find(gate, open->request.session, open->request.call);
-    put_alerted(out, known);
+    put_state(out, known);
     put_people(out, known, whole);
     json_close(out, '}');
 }
@@ -247,7 +258,7 @@ void gate_write_listed(struct gate *gate, struct json_out *out, const struct lis
     if (!str_empty(open->brief)) {
         json_open(out, '{');
         json_put_raw(out, open->brief);
-        put_alerted(out, open);
+        put_state(out, open);
         put_people(out, open, false);
         json_close(out, '}');
         return;

@@ -21,6 +21,7 @@ static void open_free(struct gate *gate, struct open *open)
     quota_give(gate, open->actor, open->session, open->stored);
     free(open->judged);
     people_free(open);
+    marks_free(open);
     small_free(open, open->size);
 }
 
@@ -154,6 +155,8 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     }
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         request_told(gate, event, call);
+    if (event->kind == EVENT_TOOL_APPROVAL_SNOOZED || event->kind == EVENT_TOOL_APPROVAL_ASSIGNED)
+        marks_follow(gate, event);
     if (event->kind == EVENT_TOOL_APPROVAL_PARTIAL && event->seq > gate->read_partials)
         partial_told(gate, event);
     if (event->kind == EVENT_TOKEN_CHANGED)
@@ -186,6 +189,8 @@ struct recovery {
     struct gate *gate;
     void (*ready)(void *arg, const struct err *err);
     void *arg;
+    size_t sessions;     /* whose marks are being read, and 1 until all reads were asked for */
+    struct err marks_err; /* the first failure of these reads */
 };
 
 static void finish(struct recovery *recovery, const struct err *err)
@@ -272,6 +277,80 @@ static void read_partials(struct recovery *recovery)
     gate_read_whole(recovery->gate, read);
 }
 
+/* ---- marks ----
+ *
+ * Of each session that has waiting calls the events since the first of these calls are read: whoever waits does little
+ * else, so that is not much, however long the log is. Until all are read no reminder is due. */
+
+static void marks_known(struct recovery *recovery)
+{
+    struct gate *gate = recovery->gate;
+    const struct err *err = &recovery->marks_err;
+    bool unread = gate->read_partials == UINT64_MAX;
+    if (unread && !first_of_people(gate)) { /* all of them were answered meanwhile */
+        gate->read_partials = gate->read_open;
+        unread = false;
+    }
+    if (err->code != ERR_OK || !unread)
+        recovered(recovery, err);
+    else
+        read_partials(recovery);
+}
+
+static void end_marks(struct recovery *recovery)
+{
+    struct gate *gate = recovery->gate;
+    if (--recovery->sessions)
+        return;
+    MAP_EACH(&gate->core.open, each) {
+        struct open *open = each.value;
+        if (!open->due.heap_at && !open->ending)
+            core_due_add(&gate->core, open);
+    }
+    marks_known(recovery);
+}
+
+/* A mark that was followed meanwhile has a greater seq, and stays. */
+static void marks_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    for (size_t i = 0; i < read->event_count; i++)
+        marks_follow(recovery->gate, &read->events[i]);
+    if (recovery->marks_err.code == ERR_OK)
+        recovery->marks_err = read->err;
+    read_free(read);
+    end_marks(recovery);
+}
+
+static void read_marks(struct recovery *recovery, const struct event *first)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, first->session);
+    read->kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_SNOOZED | UINT64_C(1) << EVENT_TOOL_APPROVAL_ASSIGNED;
+    read->after = first->seq;
+    read->done = marks_read;
+    read->arg = recovery;
+    recovery->sessions++;
+    gate_read_whole(recovery->gate, read);
+}
+
+static void read_all_marks(struct recovery *recovery, const struct read *open)
+{
+    struct map seen = {0};
+    recovery->sessions = 1;
+    recovery->marks_err = open->err;
+    for (size_t i = 0; i < open->open_count; i++) {
+        const struct event *request = &open->open[i].request;
+        struct open *known = open_find(recovery->gate, request->session, request->call);
+        if (known)
+            core_due_remove(&recovery->gate->core, known);
+        if (!map_put(&seen, request->session, recovery))
+            read_marks(recovery, request);
+    }
+    map_done(&seen);
+    end_marks(recovery);
+}
+
 /* The last read at the start. Calls that waited before a restart are logged as recovered. */
 static void open_read(struct read *read)
 {
@@ -288,14 +367,10 @@ static void open_read(struct read *read)
                  LOG_S("threadId", open->request.thread), LOG_S("call", open->request.call));
     }
     gate->figures.recovered = read->open_count;
-    struct err err = read->err;
+    if (first_of_people(gate))
+        gate->read_partials = UINT64_MAX;
+    read_all_marks(recovery, read);
     read_free(read);
-    if (err.code != ERR_OK || !first_of_people(gate)) {
-        recovered(recovery, &err);
-        return;
-    }
-    gate->read_partials = UINT64_MAX;
-    read_partials(recovery);
 }
 
 /* Gives what was read to a view. False: it is read again, or recovery has failed. */
@@ -334,6 +409,6 @@ static void tokens_read(struct read *read)
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg)
 {
     struct recovery *recovery = heap_new(sizeof *recovery);
-    *recovery = (struct recovery){gate, ready, arg};
+    *recovery = (struct recovery){.gate = gate, .ready = ready, .arg = arg};
     read_next(recovery, READ_TOKENS, tokens_read);
 }

@@ -824,6 +824,42 @@ static void an_alert_comes_once_and_before_the_deadline(void **state)
     assert_int_equal(due_time(&open, 300), 4000);
 }
 
+static void a_snooze_delays_the_alert_alone(void **state)
+{
+    struct open open = {.requested_ms = 1000, .deadline_ms = 9000};
+    (void)state;
+    core_due_add(&core, &open);
+    struct event snooze = event(EVENT_TOOL_APPROVAL_SNOOZED, 5,
+                                "{\"toolCallId\":\"c\",\"until\":\"1970-01-01T00:00:07Z\"}");
+    marks_take(&core, &open, &snooze);
+    assert_int_equal(due_time(&open, 300), 7000);
+    assert_int_equal(due_time(&open, 8000), 9000);
+    open.deadline_ms = 4000;
+    assert_int_equal(due_time(&open, 300), 4000); /* the deadline holds */
+    snooze = event(EVENT_TOOL_APPROVAL_SNOOZED, 6, "{\"toolCallId\":\"c\"}");
+    marks_take(&core, &open, &snooze);
+    assert_int_equal(due_time(&open, 300), 1300);
+    core_due_remove(&core, &open);
+    marks_free(&open);
+}
+
+/* At the start marks are read while new ones are followed. */
+static void the_last_mark_counts_in_whatever_order_they_come(void **state)
+{
+    struct open open = {0};
+    const struct event late = event(EVENT_TOOL_APPROVAL_ASSIGNED, 9, "{\"toolCallId\":\"c\",\"person\":\"bob\"}");
+    const struct event early = event(EVENT_TOOL_APPROVAL_ASSIGNED, 8, "{\"toolCallId\":\"c\",\"person\":\"ann\"}");
+    const struct event freed = event(EVENT_TOOL_APPROVAL_ASSIGNED, 10, "{\"toolCallId\":\"c\"}");
+    (void)state;
+    marks_take(&core, &open, &late);
+    marks_take(&core, &open, &early);
+    assert_int_equal(open.marks->assignee_bytes, 3);
+    assert_memory_equal(open.marks->assignee, "bob", 3);
+    marks_take(&core, &open, &freed);
+    assert_int_equal(open.marks->assignee_bytes, 0);
+    marks_free(&open);
+}
+
 /* The asks of a test that failed are gone with its stack: the next test must not meet them. */
 static int forget_failed(void **state)
 {
@@ -866,6 +902,7 @@ int main(void)
         TEST(a_status_that_waits_reads_after_it_is_registered),
         TEST(a_decision_rests_on_what_was_known_when_it_was_checked),
         TEST(the_nearest_is_due_first),
+        TEST(a_snooze_delays_the_alert_alone), TEST(the_last_mark_counts_in_whatever_order_they_come),
         TEST(an_alert_comes_once_and_before_the_deadline),
     };
     return cmocka_run_group_tests_name("gate core", tests, NULL, NULL);

@@ -133,6 +133,11 @@ void people_take(struct open *open, const struct event *event);
 void people_drop(struct open *open, struct str token);
 void people_free(struct open *open);
 
+/* ---- marks on open calls (marks.c) ---- */
+/* A snooze or an assignment was delivered; it counts if it is the last of its kind. */
+void marks_take(struct core *core, struct open *open, const struct event *event);
+void marks_free(struct open *open);
+
 /* ---- when something is due (due.c) ---- */
 /* Time of the next alert, deadline or withdrawal; 0 when there is none. `alert_ms`: after how long people are told
  * once more, 0: never. */

@@ -22,6 +22,14 @@ struct partials {
     struct partial *first, **end;
 };
 
+/* What people have noted at a call that waits (marks.c). */
+struct marks {
+    int64_t snoozed_ms;  /* until when people are not reminded of it; 0: not snoozed */
+    uint64_t snoozed_seq, assigned_seq; /* seqs of the last events; older ones do not count */
+    size_t assignee_bytes;
+    char assignee[LIMIT_NAME_BYTES]; /* who is to answer it; empty: anybody */
+};
+
 /* An approval that was requested and not answered: a view of its events. */
 struct open {
     struct str session, call, thread, digest, name, actor; /* these point into `bytes` */
@@ -41,6 +49,7 @@ struct open {
     bool routine;        /* copied from the request: not risky */
     unsigned people;     /* copied from the request: how many persons must allow it; 0: one */
     struct partials *partials; /* the persons who have allowed it so far; NULL: none */
+    struct marks *marks; /* NULL: none */
     bool recovered;      /* it was already open when this process started */
     char *judged;        /* the rules' verdict as JSON members, for display; computed when first shown */
     uint64_t judged_version;
