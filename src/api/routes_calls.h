@@ -61,6 +61,13 @@
       "One call that waits, whole", "", NULL, 200, "Pending")                                                      \
     R(pending_file, "GET", "/api/sessions/:session/approvals/:call/file", HERE(DECIDE), BODY_NONE,                 \
       "The file that a waiting call would change, as it is now", "", NULL, 200, "WholeFile")                       \
+    R(marks_snooze, "POST", "/api/sessions/:session/approvals/:call/snooze", HERE(DECIDE), BODY_OBJECT,            \
+      "Put a waiting call off: people are not reminded until then; its deadline holds", "", "Snooze", 200, "Mark") \
+    R(marks_assign, "POST", "/api/sessions/:session/approvals/:call/assign", HERE(DECIDE), BODY_OBJECT,            \
+      "Ask a person to answer a waiting call: they are told; anybody who may answer still may", "",                \
+      "Assignment", 200, "Mark")                                                                                   \
+    R(people_list, "GET", "/api/sessions/:session/people", HERE(DECIDE), BODY_NONE,                                \
+      "The persons who may answer in a session", "", NULL, 200, "PeopleList")                                      \
     R(decide_session, "POST", "/api/sessions/:session/approvals/:call", HERE(DECIDE), BODY_OBJECT,                 \
       "Answer a call", "", "Decision", 200, "DecisionAnswer")                                                      \
     R(decide_thread, "POST", "/api/threads/:thread/approvals/:call", HERE(DECIDE), BODY_OBJECT,                    \
