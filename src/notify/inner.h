@@ -29,10 +29,10 @@ enum detail {
 };
 
 enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK, PURPOSE_ESCALATE,
-               PURPOSE_ALERT };
+               PURPOSE_ALERT, PURPOSE_ASSIGN };
 static inline bool purpose_asks(enum purpose purpose)
 {
-    return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND || purpose == PURPOSE_ESCALATE;
+    return (1u << PURPOSE_ASK | 1u << PURPOSE_REMIND | 1u << PURPOSE_ESCALATE | 1u << PURPOSE_ASSIGN) >> purpose & 1;
 }
 const char *purpose_name(enum purpose purpose);
 

@@ -62,6 +62,7 @@ static void follow_log(struct notify *n)
     n->watcher = (struct watcher){
         .kinds = 1ull << EVENT_TOOL_APPROVAL_REQUEST | 1ull << EVENT_TOOL_APPROVAL_RESPONSE |
                  1ull << EVENT_DELIVERY_CLAIMED | 1ull << EVENT_DELIVERY_ENDED | 1ull << EVENT_DELIVERY_HELD |
+                 1ull << EVENT_TOOL_APPROVAL_SNOOZED | 1ull << EVENT_TOOL_APPROVAL_ASSIGNED |
                  1ull << EVENT_TOKEN_CHANGED,
         .after = oldest > LOOK_BACK_EVENTS ? oldest - LOOK_BACK_EVENTS : 0,
         .tell = outbox_tell, .caught_up = caught_up, .arg = n};

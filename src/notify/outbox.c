@@ -2,7 +2,8 @@
  *
  *  1. State is a fold of the log: a request plans deliveries, DELIVERY_CLAIMED says that a process is about to send
  *     one, DELIVERY_ENDED what came of it, an answer ends those that nobody has claimed. Every process on a store
- *     computes the same deliveries with the same ids, so any of them can go on.
+ *     computes the same deliveries with the same ids, so any of them can go on. A snooze delays deliveries that nobody
+ *     has claimed, an assignment gives them to one person.
  *  2. Nothing is sent before its claim is kept, and the claim of a request is kept only while it is not answered: so
  *     nothing begins to be sent after the answer, at whatever node that came.
  *  3. Of two claims the first in the log's order wins. A claim holds for a lease, measured by each process from when
@@ -44,7 +45,8 @@ static void add_delivery(struct notify *n, struct asked *asked, const struct out
 {
     struct delivery *delivery = heap_new(sizeof *delivery);
     *delivery = (struct delivery){.asked = asked, .channel = plan->channel, .route = plan->route,
-                                  .purpose = plan->purpose, .due_ms = plan->due_ms, .next = asked->deliveries};
+                                  .purpose = plan->purpose, .due_ms = plan->due_ms, .plan_ms = plan->due_ms,
+                                  .next = asked->deliveries};
     memcpy(delivery->id, plan->id, sizeof delivery->id);
     asked->deliveries = delivery;
     (void)map_put(&n->ids, short_id(delivery), delivery);
@@ -147,9 +149,8 @@ static bool hold(struct notify *n, struct str person, struct str session, struct
         bool theirs = str_eq(n->config.routes[delivery->route].person, person);
         if (!theirs || delivery->state != DUE || delivery->claimed || delivery->due_ms + LOOKING_STEP_MS > until_ms)
             continue;
-        notify_remove_due(n, delivery);
-        delivery->due_ms = until_ms;
-        notify_add_due(n, delivery);
+        delivery->plan_ms = until_ms;
+        outbox_place(n, delivery);
         held = true;
     }
     notify_arm_outbox(n);
@@ -170,6 +171,51 @@ void outbox_seen(struct notify *n, struct str person, struct str session, struct
                                               .data = DATA(arena, delivery_held, .call = call, .person = person)});
     append->done = held_kept;
     gate_keep(n->options.gate, append);
+}
+
+/* ---- snoozed and assigned calls ---- */
+
+/* An assignment takes the place of what was to be asked, and of reminders to others. */
+static bool is_moved(const struct notify *n, const struct delivery *delivery)
+{
+    const struct outbox_route *routes = n->config.routes;
+    unsigned assigned = delivery->asked->assigned;
+    if (!assigned || delivery->purpose == PURPOSE_ESCALATE)
+        return false;
+    return delivery->purpose == PURPOSE_ASK || !str_eq(routes[delivery->route].person, routes[assigned].person);
+}
+
+void outbox_place(struct notify *n, struct delivery *delivery)
+{
+    int64_t snoozed_ms = delivery->purpose == PURPOSE_ASSIGN ? 0 : delivery->asked->snoozed_ms;
+    notify_remove_due(n, delivery);
+    delivery->moved = is_moved(n, delivery);
+    if (delivery->moved) {
+        delivery->state = OVER;
+        return;
+    }
+    delivery->due_ms = delivery->plan_ms > snoozed_ms ? delivery->plan_ms : snoozed_ms;
+    notify_add_due(n, delivery);
+}
+
+static void place_again(struct notify *n, struct asked *asked)
+{
+    for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
+        if (purpose_asks(delivery->purpose) && !delivery->claimed && (delivery->state == DUE || delivery->moved))
+            outbox_place(n, delivery);
+}
+
+static void follow_snoozed(struct notify *n, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_snoozed snoozed = {0};
+    if (!READ_DATA(&scratch, tool_approval_snoozed, event->data, &snoozed))
+        return;
+    struct asked *asked = map_get(&n->calls, key_of(&scratch, event->session, snoozed.call));
+    if (!asked || asked->answered)
+        return;
+    asked->snoozed_ms = snoozed.until;
+    place_again(n, asked);
 }
 
 /* ---- following the log ---- */
@@ -210,6 +256,35 @@ static void follow_request(struct notify *n, const struct event *event)
                                                            .routine = request.routine});
     for (size_t i = 0; i < count; i++)
         add_delivery(n, asked, &plans[i]);
+}
+
+/* A call of which nobody was to be told is not known here: it is, from now on. */
+static struct asked *assigned_call(struct notify *n, struct str key, const struct event *event, struct str call)
+{
+    struct asked *asked = map_get(&n->calls, key);
+    return asked ? asked : add_asked(n, key, (struct asked){.session = event->session, .call = call});
+}
+
+static void follow_assigned(struct notify *n, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_assigned data = {0};
+    struct outbox_plan plans[PLANS_MAX];
+    if (!READ_DATA(&scratch, tool_approval_assigned, event->data, &data))
+        return;
+    struct str key = key_of(&scratch, event->session, data.call);
+    struct plan_call call = {.session = event->session, .call = data.call, .at_ms = event->at_ms};
+    size_t count = plan_assignment(&n->config, &call, data.person, plans);
+    if (count == 0 && !map_get(&n->calls, key))
+        return;
+    struct asked *asked = assigned_call(n, key, event, data.call);
+    if (asked->answered)
+        return;
+    asked->assigned = count ? plans[0].route : 0;
+    for (size_t i = 0; i < count; i++)
+        if (!map_get(&n->ids, (struct str){plans[i].id, 16}))
+            add_delivery(n, asked, &plans[i]);
+    place_again(n, asked);
 }
 
 /* A message to a person that asks nothing: a recovery code was used, a tripwire was hit. */
@@ -361,9 +436,8 @@ static void hurry_next(struct notify *n, const struct delivery *failed)
     }
     if (!next)
         return;
-    notify_remove_due(n, next);
-    next->due_ms = plan_after_quiet(&routes[next->route], now_ms);
-    notify_add_due(n, next);
+    next->plan_ms = plan_after_quiet(&routes[next->route], now_ms);
+    outbox_place(n, next);
 }
 
 /* A delivery ended, in this process, in another one, or before the last restart. */
@@ -417,6 +491,10 @@ void outbox_tell(struct watcher *watcher, struct happening *happening)
         follow_ended(n, event);
     else if (event->kind == EVENT_DELIVERY_HELD)
         follow_held(n, event);
+    else if (event->kind == EVENT_TOOL_APPROVAL_SNOOZED)
+        follow_snoozed(n, event);
+    else if (event->kind == EVENT_TOOL_APPROVAL_ASSIGNED)
+        follow_assigned(n, event);
     else if (event->kind == EVENT_TOKEN_CHANGED)
         follow_token(n, event);
     else if ((asked = map_get(&n->calls, key_of(&scratch, event->session, event->call))))

@@ -39,6 +39,8 @@ struct delivery {
     enum purpose purpose;
     enum state state;
     int64_t due_ms;
+    int64_t plan_ms;        /* when it is due while its call is not snoozed */
+    bool moved;             /* OVER because its call was assigned: this person is not asked any more */
     unsigned attempts;
     /* The last claim, by any process: others must not send before lease_ms. Once claimed, it may have been sent. */
     int64_t lease_ms;
@@ -61,6 +63,8 @@ struct asked {
     struct delivery *deliveries;
     struct asked *later;      /* next in the list of answered calls */
     bool answered, late, routine;
+    unsigned assigned;        /* a route of the person whom it is assigned to; 0: none */
+    int64_t snoozed_ms;       /* until when nothing is sent; 0: not snoozed */
     enum decision decision;   /* the answer, and whose it is */
     char actor[64];
     size_t actor_bytes;
@@ -109,6 +113,9 @@ struct send_job {
 };
 
 /* ---- plan.c, words.c ---- */
+/* A call was assigned to the person: on each channel of the first steps of their routes, after quiet hours. */
+size_t plan_assignment(const struct config *config, const struct plan_call *call, struct str person,
+                       struct outbox_plan ret_plans[PLANS_MAX]);
 /* The wait, 20 % shorter to 20 % longer by the delivery's id: what failed together does not come back together. */
 int64_t plan_spread_ms(const char id[DELIVERY_ID_BYTES], unsigned attempt, int64_t wait_ms);
 /* The end of the route's quiet hours that a time falls into; the time itself when it falls into none. */
@@ -127,6 +134,8 @@ void notify_arm_outbox(struct notify *n);
 void outbox_tell(struct watcher *watcher, struct happening *happening);
 /* The person is looking at the call: their notifications about it are postponed. */
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
+/* Makes a delivery that was not claimed due, as far as its call is not snoozed or assigned to another person. */
+void outbox_place(struct notify *n, struct delivery *delivery);
 /* Another process has sent the delivery or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);

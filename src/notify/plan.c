@@ -10,7 +10,7 @@ const char *purpose_name(enum purpose purpose)
     static const char *const names[] = {[PURPOSE_ASK] = "ask", [PURPOSE_REMIND] = "remind",
                                         [PURPOSE_WITHDRAW] = "withdraw", [PURPOSE_TEST] = "test",
                                         [PURPOSE_CALLBACK] = "callback", [PURPOSE_ESCALATE] = "escalate",
-                                        [PURPOSE_ALERT] = "alert"};
+                                        [PURPOSE_ALERT] = "alert", [PURPOSE_ASSIGN] = "assign"};
     return names[purpose];
 }
 
@@ -121,13 +121,13 @@ static bool has_channel(const struct outbox_plan *plans, size_t count, unsigned 
     return false;
 }
 
-static void plan_step_alert(unsigned r, const struct outbox_step *step, struct outbox_plan ret_plans[PLANS_MAX],
-                            size_t *count)
+static void plan_step(unsigned r, const struct outbox_step *step, enum purpose purpose,
+                      struct outbox_plan ret_plans[PLANS_MAX], size_t *count)
 {
     for (unsigned c = 0; c < step->count && *count < PLANS_MAX; c++)
         if (!has_channel(ret_plans, *count, step->channels[c]))
             ret_plans[(*count)++] = (struct outbox_plan){.channel = step->channels[c], .route = r,
-                                                         .purpose = PURPOSE_ALERT};
+                                                         .purpose = purpose};
 }
 
 size_t plan_alert(const struct config *config, struct str person, bool has_devices, struct str about, int64_t at_ms,
@@ -140,13 +140,28 @@ size_t plan_alert(const struct config *config, struct str person, bool has_devic
         if (!str_eq(route->person, person))
             continue;
         if (has_devices)
-            plan_step_alert(r, &push, ret_plans, &count);
+            plan_step(r, &push, PURPOSE_ALERT, ret_plans, &count);
         for (unsigned s = 0; s < route->count; s++)
-            plan_step_alert(r, &route->steps[s], ret_plans, &count);
+            plan_step(r, &route->steps[s], PURPOSE_ALERT, ret_plans, &count);
     }
     for (size_t i = 0; i < count; i++) {
         ret_plans[i].due_ms = at_ms;
         plan_id(STR_NONE, about, person, config->channels[ret_plans[i].channel].name, 0, PURPOSE_ALERT,
+                ret_plans[i].id);
+    }
+    return count;
+}
+
+size_t plan_assignment(const struct config *config, const struct plan_call *call, struct str person,
+                       struct outbox_plan ret_plans[PLANS_MAX])
+{
+    size_t count = 0;
+    for (unsigned r = 0; r < config->route_count; r++)
+        if (str_eq(config->routes[r].person, person) && config->routes[r].count)
+            plan_step(r, &config->routes[r].steps[0], PURPOSE_ASSIGN, ret_plans, &count);
+    for (size_t i = 0; i < count; i++) {
+        ret_plans[i].due_ms = plan_after_quiet(&config->routes[ret_plans[i].route], call->at_ms);
+        plan_id(call->session, call->call, person, config->channels[ret_plans[i].channel].name, 0, PURPOSE_ASSIGN,
                 ret_plans[i].id);
     }
     return count;

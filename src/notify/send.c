@@ -299,7 +299,7 @@ static void title_known(struct op *op)
     n->busy--;
     free(title);
     if (delivery->fits) {
-        notify_add_due(n, delivery);
+        outbox_place(n, delivery);
     } else {
         delivery->state = OVER;
         outbox_forget_if_over(n, delivery->asked);

@@ -15,6 +15,7 @@ static const char *event_type(enum purpose purpose)
                                         [PURPOSE_WITHDRAW] = "approval.resolved", [PURPOSE_TEST] = "test",
                                         [PURPOSE_CALLBACK] = "approval.resolved",
                                         [PURPOSE_ESCALATE] = "approval.escalated",
+                                        [PURPOSE_ASSIGN] = "approval.assigned",
                                         [PURPOSE_ALERT] = "security.alert"};
     return types[purpose];
 }

@@ -188,7 +188,8 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
     struct str act = act_of(arena, pending, tool);
     struct str subject = subject_of(input), agent = visible(arena, json_text(pending, "agent"));
     message->tool = tool;
-    message->title = agent.n ? arena_printf(arena, "Nod: %.*s needs an answer", STR_ARG(agent))
+    message->title = message->purpose == PURPOSE_ASSIGN ? STR("Nod: a request was assigned to you")
+                     : agent.n ? arena_printf(arena, "Nod: %.*s needs an answer", STR_ARG(agent))
                              : STR("Nod: an agent needs an answer");
     message->body = act;
     if (detail == DETAIL_KIND || subject.n == 0)

@@ -225,13 +225,33 @@ static void go_execute(struct client *client)
     gate_execute(gate_of(client), &client->execute);
 }
 
+/* A person puts a waiting call off for some seconds, or gives it to the one who has a route. */
+static void go_mark(struct client *client, uint64_t id)
+{
+    client->mark = (struct mark){.op = op_of(client), .session = sim_session(client->slot),
+                                 .thread = sim_thread(client->slot), .call = sim_call(client->slot),
+                                 .actor = by_name(client), .by = by_id(client),
+                                 .until_ms = id % 3 ? sim->wall_ms + (int64_t)(id % 20) * 1000 : 0,
+                                 .person = id % 4 == 0 ? STR("boss") : STR("")};
+    if (id % 2)
+        gate_snooze(gate_of(client), &client->mark);
+    else
+        gate_assign(gate_of(client), &client->mark);
+}
+
+/* Every second note is a mark, if the call was asked. */
 static void go_note(struct client *client)
 {
+    uint64_t id = ++sim->ids;
+    if (id % 2 && rows_find(sim_session(client->slot), sim_call(client->slot), EVENT_TOOL_APPROVAL_REQUEST)) {
+        go_mark(client, id / 2);
+        return;
+    }
     client->note = (struct note){.op = op_of(client), .session = sim_session(client->slot),
                                  .thread = sim_thread(client->slot), .actor = by_name(client),
                                  .kind = EVENT_USER_MESSAGE,
                                  .data = arena_printf(&client->arena, "{\"text\":\"hello %llu\"}",
-                                                      (unsigned long long)++sim->ids)};
+                                                      (unsigned long long)id)};
     gate_note(gate_of(client), &client->note);
 }
 

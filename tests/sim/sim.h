@@ -166,6 +166,7 @@ struct client {
         struct report report;
         struct execute execute;
         struct note note;
+        struct mark mark;
         struct session_change session;
         struct rule_change rule;
         struct token_change token;

@@ -1,7 +1,7 @@
 /* The pure parts of notify/: plans, retries, words, answer tokens; and base64, which they use. */
 #include "base/base64.h"
 #include "io/file.h"
-#include "notify/inner.h"
+#include "notify/outbox.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -48,6 +48,22 @@ static void plans_follow_routes(void **state)
     assert_int_equal(plan_request(&config, &call, again), 4);
     call.routine = true;
     assert_int_equal(plan_request(&config, &call, again), 3);
+}
+
+static void an_assignment_goes_to_all_routes_of_the_person(void **state)
+{
+    (void)state;
+    struct config config = make_config();
+    struct outbox_plan plans[PLANS_MAX], asks[PLANS_MAX];
+    struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = 1000};
+    assert_int_equal(plan_assignment(&config, &call, STR("ops"), plans), 1);
+    assert_int_equal(plans[0].route, 1); /* whatever `only` says */
+    assert_int_equal(plans[0].purpose, PURPOSE_ASSIGN);
+    assert_int_equal(plans[0].due_ms, 1000);
+    call.tool = STR("Deploy");
+    size_t count = plan_request(&config, &call, asks);
+    assert_string_not_equal(plans[0].id, asks[count - 1].id);
+    assert_int_equal(plan_assignment(&config, &call, STR("nobody"), plans), 0);
 }
 
 /* A local time of Berlin, in which the clock goes from 02:00 to 03:00 on 2026-03-29 and back on 2026-10-25. */
@@ -304,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_follow_routes),       cmocka_unit_test(questions_are_repeated_others_end),
         cmocka_unit_test(zones_are_those_of_libc),   cmocka_unit_test(quiet_hours_are_in_the_persons_zone),
+        cmocka_unit_test(an_assignment_goes_to_all_routes_of_the_person),
         cmocka_unit_test(quiet_hours_delay),         cmocka_unit_test(escalations_go_to_others),
         cmocka_unit_test(secrets_are_masked),        cmocka_unit_test(details_decide_how_much_is_said),
         cmocka_unit_test(tokens_are_good_for_one_thing), cmocka_unit_test(base64_both_ways),
