@@ -4,6 +4,14 @@
 #define CLI_COMMANDS_ADMIN_H
 
 #define ADMIN_COMMANDS(X)                                                                                  \
+    X(otlp, "otlp", TALKS, "URL", "send calls as traces and events as logs to an OpenTelemetry collector", \
+      "OTLP over HTTP, in JSON, to URL/v1/traces and URL/v1/logs, until it is ended. What the collector does not " \
+      "take is sent again. Inputs, results and words stay here without --content.",                         \
+      OPTION(0, "state", "FILE", "where the last event that was taken is kept, to go on from after a restart") \
+      OPTION(0, "after", "SEQ", "begin after this event; else where FILE says, else with what happens from now on") \
+      OPTION(0, "once", NULL, "send what there is, and end")                                               \
+      OPTION(0, "content", NULL, "send inputs, results and words, too")                                    \
+      OPTION(0, "header-env", "NAME=VARIABLE", "a header with the variable's value; may be repeated")) \
     X(policy_list, "policy list", TALKS, "", "list rules by layer", "",                                    \
       OPTION('s', "session", "ID", "with the project's and the session's own"))                            \
     X(policy_add, "policy add", TALKS, "EFFECT RULE", "add a rule: allow, ask or deny",                    \

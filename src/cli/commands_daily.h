@@ -96,6 +96,14 @@
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call")                                                         \
       OPTION(0, "agent", "NAME", "with --all: only calls of this agent"))                                  \
+    X(mark_snooze, "snooze", TALKS, "CALL TIME", "put a waiting call off",                                 \
+      "Nobody is reminded of it until then; its deadline holds, and it can still be answered. TIME is seconds, or "\
+      "90s, 30m, 2h, 1d; 0 ends it.",                                                                      \
+      OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
+    X(mark_assign, "assign", TALKS, "CALL [PERSON]", "ask a person to answer a waiting call",              \
+      "PERSON is the name of a token that may answer. They are told on their channels, and others are not "\
+      "reminded any more; anybody who may answer still may. Without PERSON it is for anybody again.",      \
+      OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
     X(answer, "answer", TALKS, "[CALL]", "answer an agent's questions",                                    \
       "Shows what an agent asks (AskUserQuestion, forms of MCP servers) and asks it here. CALL is an id, its "\
       "beginning or its end; without one, the only call that asks is meant. An answer is the number or the "\
@@ -186,14 +194,6 @@
       OPTION(0, "archive", "FILE", "from an archive; needs no server")                                     \
       OPTION(0, "after", "SEQ", "only after this event")                                                   \
       OPTION(0, "last", "N", "only of the last so many events")                                            \
-      OPTION('n', "limit", "N", "end after so many"))                                                      \
-    X(otlp, "otlp", TALKS, "URL", "send calls as traces and events as logs to an OpenTelemetry collector", \
-      "OTLP over HTTP, in JSON, to URL/v1/traces and URL/v1/logs, until it is ended. What the collector does not " \
-      "take is sent again. Inputs, results and words stay here without --content.",                         \
-      OPTION(0, "state", "FILE", "where the last event that was taken is kept, to go on from after a restart") \
-      OPTION(0, "after", "SEQ", "begin after this event; else where FILE says, else with what happens from now on") \
-      OPTION(0, "once", NULL, "send what there is, and end")                                               \
-      OPTION(0, "content", NULL, "send inputs, results and words, too")                                    \
-      OPTION(0, "header-env", "NAME=VARIABLE", "a header with the variable's value; may be repeated"))
+      OPTION('n', "limit", "N", "end after so many"))
 
 #endif

@@ -140,6 +140,8 @@ static struct rc look(struct watch *watch, struct err *err)
     for (size_t i = 0; i < NOTES_MAX; i++)
         watch->notes[i].waits = false;
     for (const struct json *call = calls ? calls->first : NULL; call; call = call->next) {
+        if (json_text(call, "snoozedUntil").n)
+            continue; /* taken away until then */
         struct shown_note *note = find(watch, json_text(call, "sessionId"), json_text(call, "toolCallId"));
         if (note && !note->id && is_old_enough(watch, call))
             TRY(show(watch, call, note, err));
@@ -173,7 +175,8 @@ static void *follow(void *arg)
     for (struct http_client *client;; http_client_free(client)) {
         if (rc_bad(remote_client(watch->cli, &client, NULL)))
             return NULL;
-        (void)http_client_stream(client, STR("/api/events?types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE"),
+        (void)http_client_stream(client, STR("/api/events?types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE,"
+                                             "TOOL_APPROVAL_SNOOZED"),
                                  on_event, arg, NULL);
         (void)usleep(AGAIN_MS * 1000);
     }

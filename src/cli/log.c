@@ -27,6 +27,8 @@ static const struct {
     {EVENT_TOOL_APPROVAL_REQUEST, {"toolCallId", "reason.why"}},
     {EVENT_TOOL_APPROVAL_ALERT, {"toolCallId", "tool"}},
     {EVENT_TOOL_APPROVAL_PARTIAL, {"toolCallId", "decision", "person", "have", "need"}},
+    {EVENT_TOOL_APPROVAL_SNOOZED, {"toolCallId", "until"}},
+    {EVENT_TOOL_APPROVAL_ASSIGNED, {"toolCallId", "person"}},
     {EVENT_TOOL_APPROVAL_RESPONSE, {"toolCallId", "decision", "feedback", "mode"}},
     {EVENT_TOOL_STARTED, {"toolCallId"}},
     {EVENT_TOOL_RESULT, {"toolCallId", "isError", "content"}},

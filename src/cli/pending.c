@@ -33,9 +33,12 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
         const struct json *tool = json_get(call, "toolCall");
         struct str session = json_text(call, "sessionId");
         struct str title = view_title(arena, sessions, session), people = view_people(arena, call);
+        struct str state = view_state(arena, call);
         struct str what = json_bool(call, "nobodyWaits", false)
                               ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_warned(arena, call)))
                               : view_warned(arena, call);
+        if (state.n)
+            what = arena_printf(arena, "(%.*s) %.*s", STR_ARG(state), STR_ARG(what));
         if (people.n)
             what = arena_printf(arena, "(%.*s) %.*s", STR_ARG(people), STR_ARG(what));
         table_row(&table,
@@ -111,7 +114,7 @@ static struct rc watch(struct cli *cli, struct err *err)
     const char *session = option_text(cli, "session");
     struct follow follow = {.cli = cli, .event = redraw, .arg = cli};
     follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_PARTIAL,"
-                                "TOOL_APPROVAL_RESPONSE,TOKEN_CHANGED%s%s",
+                                "TOOL_APPROVAL_SNOOZED,TOOL_APPROVAL_ASSIGNED,TOOL_APPROVAL_RESPONSE,TOKEN_CHANGED%s%s",
                                 session ? "&session=" : "",
                                 session ? remote_escape(&cli->arena, str_of(session)).p : "");
     TRY(follow_last(&follow, &follow.after, err));

@@ -332,6 +332,17 @@ struct str view_people(struct arena *arena, const struct json *call)
     return words;
 }
 
+struct str view_state(struct arena *arena, const struct json *call)
+{
+    struct str until = json_text(call, "snoozedUntil"), person = json_text(call, "assignee"), words = STR_NONE;
+    if (until.n)
+        words = arena_printf(arena, "snoozed until %.*s", STR_ARG(text_time(arena, until, clock_wall_ms())));
+    if (person.n)
+        words = arena_printf(arena, "%.*s%sassigned to %.*s", STR_ARG(words), words.n ? ", " : "",
+                             STR_ARG(text_line(arena, person)));
+    return words;
+}
+
 static void times(struct buf *buf, const struct cli *cli, const struct json *call)
 {
     ARENA_SCOPE(arena);
@@ -345,6 +356,7 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
     field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s%s)", STR_ARG(text_time(&arena, at, now_ms)),
                                           STR_ARG(age), str_is(age, "now") ? "" : " ago"));
     field(buf, cli, "people", view_people(&arena, call));
+    field(buf, cli, "state", view_state(&arena, call));
     if (json_bool(call, "nobodyWaits", false))
         field(buf, cli, "asker", STR("nobody waits for the answer any more"));
     if (json_bool(call, "alerted", false))

@@ -32,6 +32,8 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* How many of several persons have allowed it, and who; empty: one person is enough. */
 struct str view_people(struct arena *arena, const struct json *call);
+/* `snoozed until 14:30:00, assigned to bob`; empty: neither. */
+struct str view_state(struct arena *arena, const struct json *call);
 /* The summary with the call's warnings in front of it. */
 struct str view_warned(struct arena *arena, const struct json *call);
 /* The call in one line, with its tool. */

@@ -1,0 +1,124 @@
+"""Snooze and assign: marks on a waiting call, which move messages and decide nothing."""
+import json
+
+from notify import Receiver, ask, types
+from notify_routes import configure, hook
+from world import eventually, must
+
+
+def mark(client, session, call, what, status=200, **body):
+    return client.ok("POST", f"/api/sessions/{session['id']}/approvals/{call}/{what}", body, status=(status,))
+
+
+def deliveries(admin, **wanted):
+    return [d for d in admin.ok("GET", "/api/deliveries")["deliveries"] if all(d[name] == value for name, value in wanted.items())]
+
+
+def due(admin, person):
+    return [d["dueAt"] for d in deliveries(admin, person=person, state="due")]
+
+
+def place(world, *people):
+    """A server with one receiver; each person is told of a request after ten minutes. The messages of each, by name."""
+    receivers = {name: Receiver() for name in people}
+    routes = [{"person": name, "steps": [{"after": "10m", "to": [name]}]} for name in people]
+    server = world.server("--notify", configure(world, {name: hook(r) for name, r in receivers.items()}, routes))
+    admin = server.admin()
+    for name in people:
+        admin.token_for("approver", name)
+    return server, admin, receivers
+
+
+def test_a_snooze_holds_reminders_back_and_no_deadline(world):
+    server, admin, _ = place(world, "ann")
+    session = ask(admin, "c1")
+    (planned,) = eventually(lambda: due(admin, "ann"), "the message is planned")
+    until = mark(admin, session, "c1", "snooze", seconds=3600)["snoozedUntil"]
+    must(until > planned and admin.pending()[0]["snoozedUntil"] == until, f"{until}, planned {planned}, {admin.pending()}")
+    eventually(lambda: due(admin, "ann") == [until], lambda: f"it waits until then: {deliveries(admin)}")
+    server.kill()
+    admin = server.start().admin()
+    must(admin.pending()[0]["snoozedUntil"] == until, "a restart knows it")
+    eventually(lambda: due(admin, "ann") == [until], lambda: f"and its messages: {deliveries(admin)}")
+    mark(admin, session, "c1", "snooze", seconds=0)
+    must("snoozedUntil" not in admin.pending()[0], admin.pending())
+    eventually(lambda: due(admin, "ann") == [planned], lambda: f"as planned again: {deliveries(admin)}")
+    kept = [e["data"] for e in admin.events(types="TOOL_APPROVAL_SNOOZED")]
+    must([k.get("until") for k in kept] == [until, None] and all(k["toolCallId"] == "c1" and k["by"] for k in kept), kept)
+
+
+def test_a_snoozed_call_times_out_and_is_answered_as_ever(world):
+    admin = world.server().admin()
+    session = admin.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}, "approvalTimeoutSeconds": 3})
+    admin.ok("POST", f"/api/threads/{session['threadId']}/tool-calls", {"id": "c1", "name": "Frob", "input": {}})
+    mark(admin, session, "c1", "snooze", seconds=3600)
+    eventually(lambda: admin.status("c1", session=session["id"])["status"] == "timed_out", "its deadline holds")
+    other = ask(admin, "c2")
+    mark(admin, other, "c2", "snooze", seconds=3600)
+    admin.ok("POST", f"/api/sessions/{other['id']}/approvals/c2", {"decision": "deny"})
+    for call, where in (("c2", other), ("c1", session), ("none", session)):
+        for what, body in (("snooze", {"seconds": 60}), ("assign", {"person": "admin"})):
+            mark(admin, where, call, what, status=404, **body)
+
+
+def test_an_assignment_moves_the_messages(world):
+    server, admin, receivers = place(world, "ann", "bob")
+    session = ask(admin, "c1")
+    eventually(lambda: due(admin, "ann") and due(admin, "bob"), "both are to be told")
+    must(sorted(admin.ok("GET", f"/api/sessions/{session['id']}/people")["people"]) == ["admin", "ann", "bob"], "who may answer")
+    must(mark(admin, session, "c1", "assign", person="bob")["assignee"] == "bob", "it is bob's")
+    must(admin.pending()[0]["assignee"] == "bob", admin.pending())
+    eventually(lambda: types(receivers["bob"]) == ["approval.assigned"], lambda: f"bob is told at once: {receivers['bob'].bodies()}")
+    eventually(lambda: deliveries(admin, purpose="assign", state="sent"), "and that is kept")
+    must(not due(admin, "ann") and not due(admin, "bob"), f"nobody else is to be told: {deliveries(admin)}")
+    server.kill()
+    admin = server.start().admin()
+    must(admin.pending()[0]["assignee"] == "bob", "a restart knows it")
+    eventually(lambda: deliveries(admin, person="ann", state="not needed"), lambda: f"and whom to tell: {deliveries(admin)}")
+    mark(admin, session, "c1", "assign", person="")
+    must("assignee" not in admin.pending()[0], admin.pending())
+    eventually(lambda: due(admin, "ann") and due(admin, "bob"), lambda: f"both as planned: {deliveries(admin)}")
+    mark(admin, session, "c1", "assign", person="ann")
+    eventually(lambda: types(receivers["ann"]) == ["approval.assigned"], "ann is told")
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
+    for name in ("ann", "bob"):
+        eventually(lambda: types(receivers[name]) == ["approval.assigned", "approval.resolved"],
+                   lambda: f"withdrawn, and nothing said twice: {receivers[name].bodies()}")
+
+
+def test_an_assignment_without_a_route_takes_nobody_s_messages(world):
+    _, admin, receivers = place(world, "ann")
+    admin.token_for("approver", "eve")
+    session = ask(admin, "c1")
+    planned = eventually(lambda: due(admin, "ann"), "ann is to be told")
+    mark(admin, session, "c1", "assign", person="eve")
+    mark(admin, session, "c1", "snooze", seconds=1)  # followed behind the assignment
+    eventually(lambda: len(admin.events(types="TOOL_APPROVAL_SNOOZED")) == 1, "both are followed")
+    must(due(admin, "ann") == planned and not receivers["ann"].posts, f"{deliveries(admin)}")
+    refused = mark(admin, session, "c1", "assign", person="nobody here", status=400)
+    must("nobody here" in refused["error"]["message"], refused)
+    admin.token_for("viewer", "looker")
+    mark(admin, session, "c1", "assign", person="looker", status=400)
+    for body in ({}, {"seconds": -1}, {"seconds": 10 ** 9}, {"seconds": "5"}):
+        mark(admin, session, "c1", "snooze", status=400, **body)
+    mark(admin, session, "c1", "assign", status=400)
+
+
+def test_the_commands(world):
+    admin = world.server().admin()
+    admin.token_for("approver", "bob")
+    ask(admin, "call-1234")
+    said = world.nod("snooze", "1234", "30m").stdout
+    must("call-1234 snoozed until " in said and "Frob" in said, said)
+    must("snoozed until" in world.nod("pending").stdout and "snoozed until" in world.nod("show", "1234").stdout, "both say it")
+    said = json.loads(world.nod("assign", "1234", "bob", "--json").stdout)
+    must(said["assignee"] == "bob" and said["toolCallId"] == "call-1234", said)
+    must("assigned to bob" in world.nod("pending").stdout, "the list says it")
+    must(world.nod("assign", "1234").stdout.startswith("call-1234 for anybody to answer: "), "taken back")
+    must(world.nod("snooze", "1234", "0").stdout.startswith("call-1234 not snoozed any more: "), "ended")
+    must("snoozed" not in world.nod("pending").stdout, "as before")
+    must("soon" in world.nod("snooze", "1234", "soon", exits=2).stderr, "a wrong time is named")
+    must("eve" in world.nod("assign", "1234", "eve", exits=2).stderr, "a wrong name, too")
+    must("no call 'none'" in world.nod("snooze", "none", "5m", exits=4).stderr, "an unknown call")
+    for command in ("snooze", "assign"):
+        must("CALL" in world.nod(command, "--help").stdout, "its help")
