@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "cli/editor.h"
+#include "cli/settings.h"
 #include "cli/view.h"
 #include "http/http.h"
 #include "io/clock.h"
@@ -42,7 +43,8 @@ static void *follow(void *arg)
         ARENA_SCOPE(arena);
         struct str target =
             arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE,"
-                                 "TOOL_APPROVAL_PARTIAL,TOOL_APPROVAL_ALERT,TOKEN_CHANGED%s%s",
+                                 "TOOL_APPROVAL_PARTIAL,TOOL_APPROVAL_ALERT,TOOL_APPROVAL_SNOOZED,"
+                                 "TOOL_APPROVAL_ASSIGNED,TOKEN_CHANGED%s%s",
                          (unsigned long long)atomic_load(&inbox->after), inbox->session ? "&session=" : "",
                          inbox->session ? inbox->session : "");
         atomic_store(&inbox->live, true);
@@ -117,8 +119,10 @@ static struct rc read_list(struct inbox *inbox, struct err *err)
     const struct json *pending = json_get(list.json, "pendingApprovals");
     struct tui_call *calls = arena_array(&arena, struct tui_call, pending->count + 1);
     size_t count = 0;
-    for (const struct json *p = pending->first; p; p = p->next)
-        calls[count++] = tui_read_call(&arena, whole_of(inbox, &arena, p), title_of(&arena, sessions.json, p));
+    for (int snoozed = 0; snoozed < 2; snoozed++) /* at the end of the list */
+        for (const struct json *p = pending->first; p; p = p->next)
+            if ((json_text(p, "snoozedUntil").n > 0) == snoozed)
+                calls[count++] = tui_read_call(&arena, whole_of(inbox, &arena, p), title_of(&arena, sessions.json, p));
     bool told = json_i64(json_get(list.json, "total"), &total);
     inbox->tui.behind = told && total > (int64_t)count ? (size_t)total - count : 0;
     if (json_get(list.json, "newKeys"))
@@ -256,6 +260,42 @@ static void send_marked(struct inbox *inbox, enum tui_act act)
     refresh_list(inbox, true);
 }
 
+/* Puts the call off, or gives it to a person, by the words that were typed. */
+static void send_mark(struct inbox *inbox, bool snoozes)
+{
+    ARENA_SCOPE(arena);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
+    const struct tui_call *open = tui_open(&inbox->tui);
+    struct str words = {inbox->tui.words, inbox->tui.words_bytes};
+    struct query ask = {.method = "POST"};
+    struct reply reply = {0};
+    struct err err = {.code = ERR_OK};
+    int64_t seconds = 0;
+    inbox->tui.words_bytes = 0;
+    if (!open || (snoozes && !settings_parse_duration(words, &seconds))) {
+        tui_say(&inbox->tui, "a time is 90s, 30m, 2h or 1d");
+        return;
+    }
+    json_open(&out, '{');
+    json_key(&out, snoozes ? "seconds" : "person");
+    if (snoozes)
+        json_put_i64(&out, seconds);
+    else
+        json_put_str(&out, words.n ? words : STR(""));
+    json_close(&out, '}');
+    ask.body = buf_str(&body);
+    ask.target = arena_printf(&arena, "/api/sessions/%s/approvals/%s/%s", remote_escape(&arena, open->session).p,
+                              remote_escape(&arena, open->call).p, snoozes ? "snooze" : "assign");
+    struct rc rc = remote_ask(inbox->cli, &arena, &ask, &reply, &err);
+    struct str state = rc_ok(rc) ? view_state(&arena, reply.json) : STR_NONE;
+    if (rc_bad(rc))
+        tui_say(&inbox->tui, "not %s: %s", snoozes ? "snoozed" : "assigned", err.text);
+    else
+        tui_say(&inbox->tui, "%.*s %.*s", STR_ARG(open->tool),
+                STR_ARG(state.n ? state : snoozes ? STR("is not snoozed any more") : STR("is for anybody to answer")));
+    refresh_list(inbox, true);
+}
+
 /* The words typed for each question become the edited input. */
 static void send_answers(struct inbox *inbox)
 {
@@ -300,6 +340,8 @@ void inbox_act(struct inbox *inbox, enum tui_act act)
         edit(inbox);
     else if (act == TUI_ANSWER)
         send_answers(inbox);
+    else if (act == TUI_SNOOZE || act == TUI_ASSIGN)
+        send_mark(inbox, act == TUI_SNOOZE);
     else if (act == TUI_ALLOW_MARKED || act == TUI_DENY_MARKED)
         send_marked(inbox, act == TUI_ALLOW_MARKED ? TUI_ALLOW_ONCE : TUI_DENY);
     else if (act != TUI_NOTHING)

@@ -116,11 +116,10 @@ const tests = {
       await server.bash(s, command, id);
       await shows(command);
       await armed();
-      // Nothing else waits: the row names the agent, every other line belongs to the call's own view.
-      const marked = () => screen().split("\n").filter((line) => /Infrastructure|Deletes|Database|Root access|Not understood/.test(line));
-      const view = () => marked().filter((line) => line.includes(label) && !line.includes("claude-code"));
-      if (label) await until(() => view().length === 1 && marked().length === 2, `${command}: its risk`);
-      else must(marked().length === 0, `${command} has a risk`);
+      // The list is at the left, the call's own view at the right.
+      const marked = (half) => screen().split("\n").map((line) => line.split("│")[half] ?? "").filter((line) => /Infrastructure|Deletes|Database|Root access|Not understood/.test(line));
+      if (label) await until(() => [0, 1].every((half) => marked(half).length === 1 && marked(half)[0].includes(label)), `${command}: its risk`);
+      else must(!marked(0).length && !marked(1).length, `${command} has a risk`);
       await server.decide(s, id, "deny");
       await shows("Nothing waits");
     }
@@ -131,7 +130,7 @@ const tests = {
     open(server, 100, 30);
     await shows("Nod  1020 waiting");
     await shows("1 of 1020");
-    const shown = () => /^ {2}(make \d+) +needs approval/m.exec(screen())?.[1];
+    const shown = () => /│ +(make \d+) +needs approval/.exec(screen())?.[1];
     const first = shown();
     await armed();
     press("y");
@@ -162,6 +161,31 @@ const tests = {
     resize(160, 50);
     await until(() => screen().split("\n")[0].length > 120, "the wide screen");
     await shows("1 waiting");
+  },
+  async "wide: the list beside the call; snooze and assign by key"(server) {
+    const s = await server.session();
+    await server.bash(s, "make one", "c1");
+    await server.bash(s, "make two", "c2");
+    open(server, 120, 30);
+    await shows("2 waiting");
+    await until(() => screen().split("\n").some((line) => /make one.*│.*1 of 2/.test(line)), "the list at the left");
+    press("h");
+    words("2h");
+    press("Enter");
+    await shows("1 waiting, 1 snoozed");
+    await until(() => screen().split("\n").some((line) => /make two.*│/.test(line)), "the other one is first");
+    await until(async () => (await server.api("GET", "/api/approvals/pending")).pendingApprovals.some((p) => p.toolCallId === "c1" && p.snoozedUntil), "kept");
+    press("k");
+    await shows("1 of 2");
+    press("p");
+    words("admin");
+    press("Enter");
+    await shows("assigned to admin");
+    await until(async () => (await server.api("GET", "/api/approvals/pending")).pendingApprovals.some((p) => p.toolCallId === "c2" && p.assignee === "admin"), "kept");
+    press("p");
+    words("nobody");
+    press("Enter");
+    await shows("not assigned");
   },
   async "kill -9: disconnected, and back with the same"(server) {
     const s = await server.session();

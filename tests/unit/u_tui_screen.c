@@ -57,12 +57,22 @@ static bool on_screen(struct tui *tui, const char *text)
     ARENA_SCOPE(arena);
     struct tui_screen screen = tui_draw(&arena, tui);
     for (unsigned i = 0; i < screen.count; i++)
-        if (str_has(screen.lines[i].text, str_of(text)))
+        if (str_has(screen.lines[i].text, str_of(text)) || str_has(screen.lines[i].beside, str_of(text)))
             return true;
     return false;
 }
 
 static void wait_half_a_second(struct tui *tui) { tui->now_us += TUI_ARM_US; }
+
+static void check_text(struct str text, unsigned width)
+{
+    assert_true(text_width(text) <= width);
+    for (uint32_t code; text.n;) {
+        size_t n = utf8_decode(text, &code);
+        assert_true(n > 0 && !utf8_hidden(code) && code != '\n' && code != '\t');
+        text = str_sub(text, n, text.n);
+    }
+}
 
 /* Every line fits and holds nothing that a terminal would obey. */
 static void check_screen(struct tui *tui)
@@ -71,13 +81,10 @@ static void check_screen(struct tui *tui)
     struct tui_screen screen = tui_draw(&arena, tui);
     assert_int_equal(screen.count, tui->height < 6 ? 6 : tui->height);
     for (unsigned i = 0; i < screen.count; i++) {
-        struct str text = screen.lines[i].text;
-        assert_true(text_width(text) <= (tui->width < 20 ? 20 : tui->width));
-        for (uint32_t code; text.n;) {
-            size_t n = utf8_decode(text, &code);
-            assert_true(n > 0 && !utf8_hidden(code) && code != '\n' && code != '\t');
-            text = str_sub(text, n, text.n);
-        }
+        const struct tui_line *line = &screen.lines[i];
+        unsigned width = tui->width < 20 ? 20 : tui->width;
+        check_text(line->text, line->split ? line->split - 2 : width);
+        check_text(line->beside, line->split ? width - line->split : 0);
     }
 }
 
@@ -185,6 +192,53 @@ static void nothing_hidden_reaches_the_screen(void **state)
     struct tui tui = fresh();
     assert_true(on_screen(&tui, "<U+202E>"));
     assert_true(on_screen(&tui, "<U+001B>") || on_screen(&tui, "<0x1B>"));
+    arena_done(&tui.arena);
+}
+
+/* From 100 columns on the list is at the left of the call; a click beside the list opens nothing. */
+static void a_wide_screen_has_the_list_beside_the_call(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct tui tui = fresh();
+    (void)state;
+    tui.width = 99;
+    struct tui_screen screen = tui_draw(&arena, &tui);
+    assert_int_equal(screen.lines[1].split, 0);
+    tui.width = 100;
+    screen = tui_draw(&arena, &tui);
+    assert_int_equal(screen.lines[1].split, 43);
+    assert_true(str_has(screen.lines[1].text, STR("make test")));
+    assert_true(str_has(screen.lines[2].text, STR("/x")) || str_has(screen.lines[2].text, STR("x")));
+    assert_true(str_has(screen.lines[1].beside, STR("1 of 2")));
+    assert_true(str_has(screen.lines[2].beside, STR("Run 2 commands")));
+    assert_int_equal(screen.lines[21].split, 43);
+    assert_int_equal(screen.lines[22].split, 0); /* the foot */
+    (void)tui_press(&tui, tui_click(2, 50));
+    assert_int_equal(tui.at, 0);
+    (void)tui_press(&tui, tui_click(2, 5));
+    assert_int_equal(tui.at, 1);
+    assert_true(on_screen(&tui, "2 of 2"));
+    arena_done(&tui.arena);
+}
+
+static void a_call_is_snoozed_and_assigned_by_keys(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    assert_int_equal(tui_press(&tui, 'h'), TUI_NOTHING);
+    assert_true(on_screen(&tui, "Snooze for (30m, 2h, 1d; 0 ends it): "));
+    (void)tui_press(&tui, '2');
+    (void)tui_press(&tui, 'h');
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_SNOOZE);
+    assert_memory_equal(tui.words, "2h", 2);
+    tui.words_bytes = 0;
+    assert_int_equal(tui_press(&tui, 'p'), TUI_NOTHING);
+    assert_true(on_screen(&tui, "Assign to (empty: anybody): "));
+    assert_int_equal(tui_press(&tui, TUI_KEY_ESCAPE), TUI_NOTHING);
+    (void)tui_press(&tui, 'p');
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_ASSIGN);
+    tui.all[1].snoozed = true;
+    assert_true(on_screen(&tui, "1 waiting, 1 snoozed"));
     arena_done(&tui.arena);
 }
 
@@ -298,6 +352,8 @@ int main(void)
         cmocka_unit_test(deny_is_always_live_and_takes_words),
         cmocka_unit_test(always_needs_a_rule_and_that_all_was_shown),
         cmocka_unit_test(nothing_hidden_reaches_the_screen),
+        cmocka_unit_test(a_wide_screen_has_the_list_beside_the_call),
+        cmocka_unit_test(a_call_is_snoozed_and_assigned_by_keys),
         cmocka_unit_test(keys_of_a_narrow_screen),
         cmocka_unit_test(the_call_is_shown_whole),
         cmocka_unit_test(questions_are_answered_in_turn),

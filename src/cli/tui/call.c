@@ -23,9 +23,10 @@ static void read_suggestions(struct arena *arena, struct tui_call *call, const s
 
 static struct str where_of(struct arena *arena, const struct json *pending, struct str title)
 {
-    struct str people = view_people(arena, pending);
-    return arena_printf(arena, "%.*s, %.*s%s%.*s%s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
+    struct str people = view_people(arena, pending), state = view_state(arena, pending);
+    return arena_printf(arena, "%.*s, %.*s%s%.*s%s%.*s%s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
                         STR_ARG(str_empty(title) ? STR("session") : title), people.n ? ", " : "", STR_ARG(people),
+                        state.n ? ", " : "", STR_ARG(state),
                         json_bool(pending, "nobodyWaits", false) ? ", nobody waits for it"
                         : json_bool(pending, "alerted", false)   ? ", nobody has answered"
                                                                  : "");
@@ -44,6 +45,7 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
         .headline = body_headline(arena, pending),
         .sentence = body_sentence(arena, pending),
         .where = where_of(arena, pending, title),
+        .snoozed = json_text(pending, "snoozedUntil").n > 0,
         .risky = json_bool(pending, "risky", true),
         .cut = view_partly(pending),
     };

@@ -171,6 +171,11 @@ static enum tui_act end_words(struct tui *tui)
         return end_answer(tui);
     if (tui->mode == TUI_FINDING)
         return end_filter(tui);
+    if (tui->mode == TUI_SNOOZING || tui->mode == TUI_ASSIGNING) {
+        enum tui_act mark = tui->mode == TUI_SNOOZING ? TUI_SNOOZE : TUI_ASSIGN;
+        tui->mode = TUI_LOOK;
+        return mark;
+    }
     enum tui_act act = tui->mode == TUI_ABORTING ? TUI_ABORT : tui_marked(tui) ? TUI_DENY_MARKED : TUI_DENY;
     tui->mode = TUI_LOOK;
     return act;
@@ -274,7 +279,7 @@ static enum tui_act answer(struct tui *tui, enum tui_act act)
     return TUI_NOTHING;
 }
 
-/* Begins a reply to a question or a plan, for which a plain yes is not an answer. */
+/* Begins a reply that is typed or chosen. */
 static enum tui_act begin_reply(struct tui *tui, enum tui_mode mode)
 {
     tui->answers_bytes = 0;
@@ -306,9 +311,10 @@ static void mark(struct tui *tui)
         move(tui, 1);
 }
 
-static void click(struct tui *tui, uint32_t row)
+static void click(struct tui *tui, uint32_t place)
 {
-    if (row >= 1 && row <= tui->list_rows && tui->list_first + row - 1 < tui->count)
+    uint32_t row = place & ((1u << TUI_CLICK_SHIFT) - 1), column = place >> TUI_CLICK_SHIFT;
+    if (column < tui->list_width && row >= 1 && row <= tui->list_rows && tui->list_first + row - 1 < tui->count)
         show(tui, tui->list_first + row - 1);
 }
 
@@ -344,6 +350,8 @@ static enum tui_act press_answer(struct tui *tui, uint32_t key)
     case 'a': return begin_always(tui, open);
     case 'n': tui->mode = TUI_DENYING; break;
     case 'x': tui->mode = TUI_ABORTING; break;
+    case 'h': return begin_reply(tui, TUI_SNOOZING);
+    case 'p': return begin_reply(tui, TUI_ASSIGNING);
     }
     return TUI_NOTHING;
 }
@@ -365,8 +373,8 @@ static enum tui_act press_look(struct tui *tui, uint32_t key)
     case 'm': mark(tui); break;
     case '/': tui->mode = TUI_FINDING; tui->words_bytes = 0; break;
     default:
-        if (key >= TUI_KEY_ROW)
-            click(tui, key - TUI_KEY_ROW);
+        if (key >= TUI_KEY_CLICK)
+            click(tui, key - TUI_KEY_CLICK);
         else if (key == TUI_KEY_ESCAPE && tui->filter_bytes && !tui_marked(tui))
             return end_filter(tui);
         else
@@ -382,6 +390,8 @@ enum tui_act tui_press(struct tui *tui, uint32_t key)
     case TUI_DENYING:
     case TUI_ABORTING:
     case TUI_FINDING:
+    case TUI_SNOOZING:
+    case TUI_ASSIGNING:
     case TUI_ANSWERING: return press_words(tui, key);
     case TUI_PLANNING: return press_plan(tui, key);
     case TUI_CHOOSING: return press_choice(tui, key);

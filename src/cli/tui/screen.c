@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 enum { LIST_ROWS_MIN = 3, SMALLEST = 20, AGENT_COLUMNS = 12, RISK_COLUMNS = 20, NARROW = 80 };
+/* From this width on the list is beside the call: two fifths of the screen, at most so many columns. */
+enum { SIDE_BY_SIDE = 100, LIST_COLUMNS_MAX = 72 };
 
 static const char *const help[] = {
     "j k arrows     next, previous call", "space b wheel  scroll the call",
@@ -15,6 +17,8 @@ static const char *const help[] = {
     "a              allow always, by a rule", "e              edit, then allow",
     "n              deny, with words",   "x              abort the run, with words",
     "m              mark this call; y or n then answers all that are marked",
+    "h              snooze it: nobody is reminded until then; its deadline holds",
+    "p              assign it to a person, who is told at once",
     "/              list only calls with these words (command, agent, session, risk)",
     "q              leave",              "",
     "An allow works when the call has been on screen, unchanged, for half a second. Deny always works.",
@@ -25,7 +29,7 @@ void tui_page_put(struct tui_page *page, struct str text, enum tint tint, bool r
     if (page->screen.count == page->height)
         return;
     page->screen.lines[page->screen.count++] =
-        (struct tui_line){text_fit(page->arena, text, page->width), tint, reverse};
+        (struct tui_line){.text = text_fit(page->arena, text, page->width), .tint = tint, .reverse = reverse};
 }
 
 struct str tui_page_ends(struct tui_page *page, struct str left, struct str right)
@@ -57,19 +61,23 @@ static void put_row(struct tui_page *page, const struct tui *tui, const struct t
     const char *sign = call->marked ? "*" : open ? ">" : " ";
     struct str left = arena_printf(arena, "%s%s%.*s", edge, sign, STR_ARG(call->headline));
     struct str age = time_of(page, tui, call), right = arena_printf(arena, "%9.*s", STR_ARG(age));
-    if (page->width >= 60) {
+    if (page->width < tui->width && page->width < 60) { /* beside the call, which names the agent */
+        right = arena_printf(arena, "%.*s %.*s", STR_ARG(text_fit(arena, call->risky ? call->risks : STR(""), 14)),
+                             STR_ARG(right));
+    } else if (page->width >= 60) {
         struct str agent = text_fit(arena, call->agent, AGENT_COLUMNS);
         struct str risk = text_fit(arena, call->risky ? call->risks : STR(""), RISK_COLUMNS);
         int pad[] = {(int)(AGENT_COLUMNS - text_width(agent)), (int)(RISK_COLUMNS - text_width(risk))};
         right = arena_printf(arena, "%.*s%*s %.*s%*s %.*s", STR_ARG(agent), pad[0], "", STR_ARG(risk), pad[1], "",
                              STR_ARG(right));
     }
-    tui_page_put(page, tui_page_ends(page, left, right), call->risky ? body_tint(call->mark) : TINT_NONE, open);
+    tui_page_put(page, tui_page_ends(page, left, right),
+                 call->snoozed ? TINT_DIM : call->risky ? body_tint(call->mark) : TINT_NONE, open);
 }
 
-static void put_list(struct tui_page *page, struct tui *tui)
+static void put_list(struct tui_page *page, struct tui *tui, unsigned rows)
 {
-    unsigned rows = page->height / 4;
+    tui->list_width = page->width;
     if (rows < LIST_ROWS_MIN)
         rows = LIST_ROWS_MIN;
     if (rows > tui->count)
@@ -197,7 +205,8 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
     if (page->width < NARROW)
         return tui_armed(tui) ? STR("[y]es [n]o [s]ession [a]lways [e]dit [?]")
                               : STR(" y es [n]o  s ession  a lways  e dit [?]");
-    return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", all);
+    return arena_printf(page->arena, "%s  [n] deny  [x] abort%s  [?] help", all,
+                        page->width >= SIDE_BY_SIDE ? "  [h] snooze  [p] assign" : "");
 }
 
 struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
@@ -207,6 +216,8 @@ struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
     case TUI_DENYING: return STR("Deny, and tell the agent: ");
     case TUI_ABORTING: return STR("Abort, and say why: ");
     case TUI_FINDING: return STR("List only calls with (empty: all): ");
+    case TUI_SNOOZING: return STR("Snooze for (30m, 2h, 1d; 0 ends it): ");
+    case TUI_ASSIGNING: return STR("Assign to (empty: anybody): ");
     case TUI_ANSWERING: break;
     case TUI_LOOK:
     case TUI_CHOOSING:
@@ -260,31 +271,70 @@ struct tui_page tui_page_new(struct arena *arena, unsigned width, unsigned heigh
     return page;
 }
 
+/* Which call it is, and the call itself, in the rest of the page but for `below` rows. */
+static void put_open(struct tui_page *page, struct tui *tui, const struct tui_call *open, unsigned below)
+{
+    struct str which = arena_printf(page->arena, "-- %zu of %zu  %.*s", tui->at + 1,
+                                    tui->count + (tui->filter_bytes ? 0 : tui->behind), STR_ARG(open->where));
+    tui_page_put(page, tui_page_ends(page, which, open->call), TINT_CYAN, false);
+    unsigned taken = page->screen.count + below;
+    tui_page_put_question(page, tui, page->height > taken ? page->height - taken : 2);
+}
+
+static void put_beside(struct tui_page *page, struct tui *tui, const struct tui_call *open)
+{
+    unsigned width = page->width * 2 / 5, rows = page->height - 3;
+    width = width < LIST_COLUMNS_MAX ? width : LIST_COLUMNS_MAX;
+    struct tui_page list = tui_page_new(page->arena, width, rows);
+    struct tui_page call = tui_page_new(page->arena, page->width - width - 3, rows);
+    put_list(&list, tui, rows);
+    put_open(&call, tui, open, 0);
+    for (unsigned i = 0; i < rows; i++) {
+        struct tui_line line = i < list.screen.count ? list.screen.lines[i] : (struct tui_line){0};
+        const struct tui_line *beside = i < call.screen.count ? &call.screen.lines[i] : NULL;
+        line.split = width + 3;
+        if (beside) {
+            line.beside = beside->text;
+            line.beside_tint = beside->tint;
+            line.beside_reverse = beside->reverse;
+        }
+        page->screen.lines[page->screen.count++] = line;
+    }
+}
+
+/* "Nod  3 waiting, 1 snoozed", and the filter. */
+static struct str count_of(struct arena *arena, const struct tui *tui)
+{
+    size_t snoozed = 0;
+    for (size_t i = 0; i < tui->all_count; i++)
+        snoozed += tui->all[i].snoozed;
+    struct str count = arena_printf(arena, " Nod  %zu waiting", tui->all_count + tui->behind - snoozed);
+    if (snoozed)
+        count = arena_printf(arena, "%.*s, %zu snoozed", STR_ARG(count), snoozed);
+    if (tui->filter_bytes)
+        count = arena_printf(arena, "%.*s, %zu with \"%.*s\" (Esc: all)", STR_ARG(count), tui->count,
+                             (int)tui->filter_bytes, tui->filter);
+    return count;
+}
+
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
 {
     struct tui_page page = tui_page_new(arena, tui->width, tui->height);
     const struct tui_call *open = tui_open(tui);
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
-    struct str count = arena_printf(arena, " Nod  %zu waiting", tui->all_count + tui->behind);
-    if (tui->filter_bytes)
-        count = arena_printf(arena, "%.*s, %zu with \"%.*s\" (Esc: all)", STR_ARG(count), tui->count,
-                             (int)tui->filter_bytes, tui->filter);
     tui->list_rows = 0;
-    tui_page_put(&page, tui_page_ends(&page, count, state), TINT_BOLD, true);
+    tui_page_put(&page, tui_page_ends(&page, count_of(arena, tui), state), TINT_BOLD, true);
     if (!open && tui->mode == TUI_HELP) {
         put_help(&page);
     } else if (!open) {
         tui_page_put(&page, STR(""), TINT_NONE, false);
         tui_page_put(&page, tui->all_count ? STR("  No call has these words.") : STR("  Nothing waits for you."),
                      TINT_GREEN, false);
+    } else if (page.width >= SIDE_BY_SIDE && page.height >= 9) {
+        put_beside(&page, tui, open);
     } else {
-        put_list(&page, tui);
-        struct str which = arena_printf(arena, "-- %zu of %zu  %.*s", tui->at + 1,
-                                        tui->count + (tui->filter_bytes ? 0 : tui->behind),
-                                        STR_ARG(open->where));
-        tui_page_put(&page, tui_page_ends(&page, which, open->call), TINT_CYAN, false);
-        unsigned taken = page.screen.count + 2;
-        tui_page_put_question(&page, tui, page.height > taken ? page.height - taken : 2);
+        put_list(&page, tui, page.height / 4);
+        put_open(&page, tui, open, 2);
     }
     put_foot(&page, tui);
     CHECK(page.screen.count == page.height);

@@ -68,7 +68,7 @@ static uint32_t mouse(void)
     if (getmouse(&event) != OK)
         return TUI_KEY_NONE;
     if (event.bstate & BUTTON1_PRESSED)
-        return TUI_KEY_ROW + (uint32_t)event.y;
+        return tui_click((unsigned)event.y, (unsigned)event.x);
     return event.bstate & BUTTON4_PRESSED ? TUI_KEY_WHEEL_UP : TUI_KEY_WHEEL_DOWN;
 }
 
@@ -106,16 +106,25 @@ uint32_t tui_terminal_key(void)
     }
 }
 
-static attr_t attributes(const struct tui_line *line)
+static attr_t attributes(enum tint tint, bool reverse)
 {
-    attr_t attr = line->reverse ? A_REVERSE : A_NORMAL;
-    if (line->tint == TINT_BOLD)
+    attr_t attr = reverse ? A_REVERSE : A_NORMAL;
+    if (tint == TINT_BOLD)
         return attr | A_BOLD;
-    if (line->tint == TINT_DIM)
+    if (tint == TINT_DIM)
         return attr | A_DIM;
-    if (line->tint == TINT_NONE)
+    if (tint == TINT_NONE)
         return attr;
-    return colors ? attr | (attr_t)COLOR_PAIR(line->tint) : attr | A_BOLD;
+    return colors ? attr | (attr_t)COLOR_PAIR(tint) : attr | A_BOLD;
+}
+
+/* Text from this column on; reversed, it fills the row up to `end`. */
+static void put_text(unsigned y, unsigned x, unsigned end, struct str text, enum tint tint, bool reverse)
+{
+    (void)attrset((int)attributes(tint, reverse));
+    if (reverse)
+        (void)mvhline((int)y, (int)x, ' ', (int)(end - x));
+    (void)mvaddnstr((int)y, (int)x, text.p ? text.p : "", (int)text.n);
 }
 
 void tui_terminal_show(const struct tui_screen *screen)
@@ -123,11 +132,11 @@ void tui_terminal_show(const struct tui_screen *screen)
     (void)erase();
     for (unsigned y = 0; y < screen->count; y++) {
         const struct tui_line *line = &screen->lines[y];
-        attr_t attr = attributes(line);
-        (void)attrset((int)attr);
-        if (line->reverse)
-            (void)mvhline((int)y, 0, ' ', COLS);
-        (void)mvaddnstr((int)y, 0, line->text.p ? line->text.p : "", (int)line->text.n);
+        put_text(y, 0, line->split ? line->split - 2 : (unsigned)COLS, line->text, line->tint, line->reverse);
+        if (!line->split)
+            continue;
+        put_text(y, line->split - 2, line->split, STR("│"), TINT_DIM, false);
+        put_text(y, line->split, (unsigned)COLS, line->beside, line->beside_tint, line->beside_reverse);
     }
     (void)attrset(A_NORMAL);
     (void)curs_set(screen->cursor >= 0);

@@ -32,8 +32,13 @@ enum {
 enum tui_key {
     TUI_KEY_UP = 0x110000, TUI_KEY_DOWN, TUI_KEY_PAGE_UP, TUI_KEY_PAGE_DOWN, TUI_KEY_HOME, TUI_KEY_END,
     TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_TAB, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
-    TUI_KEY_ROW = 0x120000, /* and above: a click on that row of the screen */
+    TUI_KEY_CLICK = 0x200000, /* and above: a click, see tui_click */
 };
+enum { TUI_CLICK_SHIFT = 12 };
+static inline uint32_t tui_click(unsigned row, unsigned column)
+{
+    return TUI_KEY_CLICK + (column << TUI_CLICK_SHIFT) + row;
+}
 
 #define TUI_REACHES(X)                      \
     X("project", "in this project")         \
@@ -50,10 +55,11 @@ enum { TUI_END_COUNT = 4 };
 
 enum tui_act {
     TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_ANSWER,
-    TUI_CARRY_OUT, TUI_ALLOW_MARKED, TUI_DENY_MARKED, TUI_QUIT,
+    TUI_CARRY_OUT, TUI_ALLOW_MARKED, TUI_DENY_MARKED, TUI_SNOOZE, TUI_ASSIGN, TUI_QUIT,
 };
 
-enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_FINDING, TUI_HELP };
+enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_FINDING,
+                TUI_SNOOZING, TUI_ASSIGNING, TUI_HELP };
 
 /* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
 #define TUI_PLAN_MODES(X)                                  \
@@ -67,6 +73,7 @@ struct tui_call {
     struct str session, call, digest;
     struct str tool, agent, headline, sentence, where, risks; /* safe lines */
     char mark;                         /* mark of its worst risk class (body.h) */
+    bool snoozed;                      /* a person put it off: it is listed last */
     bool risky;                        /* must be answered alone, not together with others */
     struct str body;                   /* body.h */
     int64_t asked_ms, deadline_ms;     /* 0: none */
@@ -88,7 +95,7 @@ struct tui {
     char filter[TUI_FILTER_BYTES];
     size_t filter_bytes;    /* 0: every call is listed */
     size_t list_first;      /* the list on screen: its first call, and its rows from row 1 on */
-    unsigned list_rows;
+    unsigned list_rows, list_width;
     unsigned top;           /* first line of its body that is on screen */
     unsigned seen;          /* number of its lines that have been on screen, counted from the first */
     size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
@@ -111,6 +118,10 @@ struct tui_line {
     struct str text; /* safe, at most as wide as the terminal */
     enum tint tint;
     bool reverse;
+    unsigned split;  /* the column where `beside` begins; 0: there is nothing beside it */
+    struct str beside;
+    enum tint beside_tint;
+    bool beside_reverse;
 };
 
 /* The lines of the terminal, computed from the state. */
