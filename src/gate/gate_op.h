@@ -62,6 +62,13 @@ static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op)
     return (struct op){.arena = arena, .done = done, .owner = owner};
 }
 
+/* Tells the owner that the operation is over; for the gate, and for others who serve operations of their own (runtime,
+ * notify). */
+static inline void gate_op_tell(struct op *op)
+{
+    (op->failed && op->err.code != ERR_OK ? op->failed : op->done)(op);
+}
+
 /* One event that is kept, under at most one need. Structs for changes of sessions, tokens, rules and keys, and for
  * notes, begin with it. The gate fills it in; its strings live as long as the operation. */
 struct kept_event {

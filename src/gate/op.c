@@ -235,8 +235,7 @@ bool ops_serve(struct gate *gate)
             next = op->next; /* `done` may free it */
             if (op->lends_session && !sessions_lend(gate, (struct session_look *)op))
                 continue;
-            bool failed = op->failed && op->err.code != ERR_OK;
-            (failed ? op->failed : op->done)(op);
+            gate_op_tell(op);
         }
     }
     return gate->ended != NULL;

@@ -14,7 +14,7 @@ static void finish(struct notify_taking *taking, struct err err)
     taking->op.err = err;
     taking->notify->answers_taken += err.code == ERR_OK;
     taking->notify->answers_refused += err.code != ERR_OK;
-    taking->op.done(&taking->op);
+    gate_op_tell(&taking->op);
 }
 
 static void decided(struct op *op)

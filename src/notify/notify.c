@@ -237,6 +237,6 @@ void notify_test_channel(struct notify *n, struct notify_test *test)
     }
     (void)err_set(&test->op.err, ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json",
                   STR_ARG(test->channel));
-    test->op.done(&test->op);
+    gate_op_tell(&test->op);
 }
 

@@ -108,7 +108,7 @@ static void done(struct job *job)
     if (s->test) {
         s->test->status = s->sending.status;
         s->test->op.err = s->sent ? (struct err){0} : s->err;
-        s->test->op.done(&s->test->op);
+        gate_op_tell(&s->test->op);
     }
     for (size_t i = 0; i < s->count; i++)
         settle(n, s->batch[i], s);

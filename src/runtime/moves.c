@@ -30,7 +30,7 @@ static void created(struct append *append)
     else if (append->outcome == APPEND_REFUSED)
         (void)err_set(&start->op.err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
     append_free(append);
-    start->op.done(&start->op);
+    gate_op_tell(&start->op);
 }
 
 /* One append: the prompt, the status "pending" and the system prompt, if no other run of the thread began
@@ -79,7 +79,7 @@ static void statuses_read(struct read *read)
     if (start->op.err.code == ERR_OK)
         keep_start(start, state.status_seq);
     else
-        start->op.done(&start->op);
+        gate_op_tell(&start->op);
 }
 
 void runtime_create(struct runtime *runtime, struct run_op *start)
@@ -118,7 +118,7 @@ static void go_now(struct run_op *go)
 {
     if (go->op.err.code == ERR_OK)
         runtime_wake(go->runtime, go->session, go->thread);
-    go->op.done(&go->op);
+    gate_op_tell(&go->op);
 }
 
 static void go_kept(struct append *append)
@@ -217,7 +217,7 @@ static void cancel_kept(struct append *append)
     }
     if (outcome == APPEND_KEPT)
         withdraw_open(cancel->runtime, cancel->session, cancel->thread);
-    cancel->op.done(&cancel->op);
+    gate_op_tell(&cancel->op);
 }
 
 static void cancel_read(struct read *read)
@@ -232,7 +232,7 @@ static void cancel_read(struct read *read)
     if (cancel->op.err.code == ERR_OK && (!there || another || run_status_over(state.status)))
         (void)err_set(&cancel->op.err, ERR_CONFLICT, "the run is over already");
     if (cancel->op.err.code != ERR_OK) {
-        cancel->op.done(&cancel->op);
+        gate_op_tell(&cancel->op);
         return;
     }
     keep_move(cancel, &state, RUN_CANCELLED, cancel_kept);
