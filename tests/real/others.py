@@ -5,10 +5,15 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 
-from desk import Desk, installed
+from desk import HERE, Desk, installed
 from other_models import Chat, Generate, Responses
 from world import NOD, eventually, must
+
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "model"))
+
+from mcp_server import Web, offer, tool  # noqa: E402
 
 CODEX, GEMINI, NODE = "0.166.0", "0.61.0", "22.23.3"
 QWEN, COPILOT, OPENCODE, CLINE = "0.24.4", "1.0.102", "1.18.33", "3.0.65"
@@ -48,19 +53,23 @@ class CodexDesk(Desk):
             for hook in self.hooks():
                 self.toml(f"[hooks.state.'{hook['key']}']\ntrusted_hash = '{hook['currentHash']}'\n")
 
-    def hooks(self):
+    def asked(self, method, params):
+        """An answer of its app-server."""
         with subprocess.Popen([self.program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=self.world.environment, cwd=self.project, text=True) as server:
             for line in ({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "test", "title": "T", "version": "1"}}},
-                         {"method": "initialized"}, {"id": 2, "method": "hooks/list", "params": {"cwds": [self.project]}}):
+                         {"method": "initialized"}, {"id": 2, "method": method, "params": params}):
                 server.stdin.write(json.dumps(line) + "\n")
                 server.stdin.flush()
             for line in server.stdout:
                 answer = json.loads(line)
                 if answer.get("id") == 2:
                     server.kill()
-                    return answer["result"]["data"][0]["hooks"]
-        raise AssertionError("codex does not list its hooks")
+                    return answer["result"]["data"]
+        raise AssertionError(f"codex does not answer {method}")
+
+    def hooks(self):
+        return self.asked("hooks/list", {"cwds": [self.project]})[0]["hooks"]
 
     def start(self, *more):
         return self.run([self.program, "exec", "--json", "--skip-git-repo-check", *(more or ("--dangerously-bypass-approvals-and-sandbox",)), "go"])
@@ -439,6 +448,20 @@ def test_codex_talks_in_a_box(place):
             must("OUTSIDE-THE-BOX" not in made and "dummy-key" not in made and "admin.token" not in made, f"it reached out: {made}")
     finally:
         os.unlink(secret)
+
+
+def test_codex_reaches_a_server_on_the_web_through_the_proxy(place):
+    """nod mcp install codex: Codex takes the entry, and gives the proxy the variables of its headers."""
+    folder = os.path.join(place.folder, "mcp")
+    os.makedirs(folder)
+    offer(folder, tool("echo"))
+    web = Web(folder, token="s3cret")
+    with at(CodexDesk, place) as d:
+        place.environment["MCP_TOKEN"] = "s3cret"
+        d.toml(f"[mcp_servers.web]\nurl = '{web.url}'\nbearer_token_env_var = 'MCP_TOKEN'\nhttp_headers = {{ X-Colour = 'blue' }}\n")
+        d.nod("mcp", "install", "codex", "--settings", os.path.join(d.config, "config.toml"), "--yes").ends()
+        servers = d.asked("mcpServerStatus/list", {})
+        must([s["name"] for s in servers] == ["web"] and list(servers[0]["tools"]) == ["echo"], f"{servers}")
 
 
 def test_codex_skips_a_hook_that_nobody_trusts(place):
