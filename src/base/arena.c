@@ -1,5 +1,6 @@
-/* Blocks of memory that are freed together (arena.h). The first block is small, because most arenas stay small;
- * a large request gets a block of its own size. */
+/* Blocks of memory that are freed together (arena.h). The first block is small, because most arenas stay small, and so
+ * is the second, because that of a request lives as long as its agent waits; a large request gets a block of its own
+ * size. */
 #include "base/arena.h"
 
 #include "base/err.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES_MIN = 1000, BLOCK_BYTES_USUAL = 8192 };
+enum { BLOCK_BYTES_MIN = 1000, BLOCK_BYTES_SECOND = 2000, BLOCK_BYTES_USUAL = 8192 };
 
 struct arena_block {
     struct arena_block *next;
@@ -19,7 +20,7 @@ struct arena_block {
 
 static void add_block(struct arena *arena, size_t bytes)
 {
-    size_t size = arena->blocks ? BLOCK_BYTES_USUAL : BLOCK_BYTES_MIN;
+    size_t size = !arena->blocks ? BLOCK_BYTES_MIN : arena->blocks->next ? BLOCK_BYTES_USUAL : BLOCK_BYTES_SECOND;
     if (size < bytes)
         size = bytes;
     struct arena_block *block = heap_grow(NULL, sizeof *block + size);
