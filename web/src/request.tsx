@@ -15,6 +15,7 @@ import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
 import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
 import { useSeen } from "./seen";
+import { SIGNS } from "./risk";
 import { Turns } from "./turns";
 
 export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
@@ -105,7 +106,7 @@ export function Warnings({ p }: { p: Pending }) {
   const found = warnings(p);
   if (!found.length) return null;
   return <ul class="warnings" aria-label="Warnings">
-    {found.map((warning) => <li class={warning.grave ? "grave" : ""}><span aria-hidden="true">{warning.grave ? "⚠" : "•"}</span> <Shown text={warning.words} line /></li>)}
+    {found.map((warning) => <li class={warning.grave ? `grave ${warning.tone}` : ""}><span aria-hidden="true">{!warning.grave ? "•" : SIGNS[warning.tone]}</span> <Shown text={warning.words} line /></li>)}
   </ul>;
 }
 

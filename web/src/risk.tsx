@@ -7,7 +7,7 @@ const RISKS: Record<string, [Tone, string]> = {
   database: ["red", "Database"], privileges: ["red", "Root access"], "generated code": ["red", "Generated code"], settings: ["red", "Settings"],
   unknown: ["violet", "Not understood"], network: ["amber", "Network"], overwrites: ["amber", "Overwrites"], interpreter: ["amber", "Runs a script"],
 };
-const SIGNS: Record<Tone, string> = { red: "⚠", violet: "?", amber: "•" };
+export const SIGNS: Record<Tone, string> = { red: "⚠", violet: "?", amber: "•" };
 const ORDER: Tone[] = ["red", "violet", "amber"];
 const of = (name: string): [Tone, string] => RISKS[name] ?? ["violet", name];
 

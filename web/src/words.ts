@@ -1,10 +1,10 @@
 /* A request in plain words, made from the real call and never from what the agent says about it. */
 import { compare } from "./preview/difference";
 import { byteLength, bytes, hasHidden, relative, shortPath } from "./text";
-import { isAtPart } from "./risk";
+import { isAtPart, toneOf, type Tone } from "./risk";
 import type { Json, Pending, Preview } from "./types";
 
-export interface Warning { words: string; grave: boolean }
+export interface Warning { words: string; grave: boolean; tone: Tone }
 
 const text = (value: Json | undefined): string => typeof value === "string" ? value : "";
 const count = (n: number, one: string, many = one + "s"): string => `${n} ${n === 1 ? one : many}`;
@@ -110,20 +110,20 @@ function everyText(value: Json, take: (text: string) => void): void {
 
 /* Warnings of a request: the judge's about the call as a whole, the preview's, and letters that cannot be seen. */
 export function warnings(p: Pending): Warning[] {
-  const found = new Map<string, boolean>();
-  for (const [i, words] of (p.riskWords ?? []).entries()) if (!isAtPart(p.parts, p.risk?.[i] ?? "")) found.set(words[0].toUpperCase() + words.slice(1), p.risky !== false);
-  for (const warning of gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview)) found.set(warning.words, warning.grave);
+  const found = new Map<string, Omit<Warning, "words">>();
+  for (const [i, words] of (p.riskWords ?? []).entries()) if (!isAtPart(p.parts, p.risk?.[i] ?? "")) found.set(words[0].toUpperCase() + words.slice(1), { grave: p.risky !== false, tone: toneOf([p.risk?.[i] ?? ""]) || "amber" });
+  for (const warning of gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview)) found.set(warning.words, warning);
   let hidden = false;
   everyText(p.toolCall.input, (t) => { hidden ||= hasHidden(t); });
-  if (hidden && ![...found.keys()].some((w) => /invisible|hidden/i.test(w))) found.set("Contains invisible characters (shown)", true);
-  return [...found].map(([words, grave]) => ({ words, grave }));
+  if (hidden && ![...found.keys()].some((w) => /invisible|hidden/i.test(w))) found.set("Contains invisible characters (shown)", { grave: true, tone: "amber" });
+  return [...found].map(([words, { grave, tone }]) => ({ words, grave, tone }));
 }
 
 function gather(preview: Preview): Warning[] {
-  const own = (preview.warnings ?? []).map((w) => typeof w === "string" ? { words: w, grave: true }
-    : { words: w.text ?? w.words ?? "", grave: w.level !== "note" && w.level !== "info" });
+  const own = (preview.warnings ?? []).map((w) => typeof w === "string" ? { words: w, grave: true, tone: "amber" as const }
+    : { words: w.text ?? w.words ?? "", grave: w.level !== "note" && w.level !== "info", tone: "amber" as const });
   const below = (preview.files ?? []).flatMap(gather);
-  const problem = preview.problem ? [{ words: `It will fail: ${preview.problem}`, grave: true }] : [];
+  const problem = preview.problem ? [{ words: `It will fail: ${preview.problem}`, grave: true, tone: "amber" as const }] : [];
   return [...own, ...problem, ...below].filter((w) => w.words);
 }
 
