@@ -1,5 +1,5 @@
 /* The inbox: everything that waits, oldest first; the request beside it (or instead of it on a phone). */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { answer, isArmed, pickAll, show, useArmed } from "./answers";
 import { readWhole } from "./live";
@@ -216,7 +216,7 @@ export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Pan
   // On a phone the list stays until "Review" is pressed.
   const bulk = chosen.length > 1 && (!isPhone() || reviewing);
   useEffect(() => { if (!chosen.length && state.reviewing) { state.reviewing = false; changed(); } }, [chosen.length]);
-  useEffect(() => setPanel(""), [open, item?.p.digest]);
+  useLayoutEffect(() => setPanel(""), [open, item?.p.digest]); // before a key can open one
   useEffect(() => { if (item?.p.cut && !item.closed) void readWhole(item); }, [item?.key, item?.p.cut]);
   if (!loaded) return <main class="inbox"><div class="list" /><div class="detail"><p class="dim loading">{connection === "lost" ? "The server cannot be reached." : ""}</p></div></main>;
   return (
