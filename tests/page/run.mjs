@@ -4,7 +4,7 @@ import { figures, same } from "./check.mjs";
 import { closeBrowser, openBrowser, Server } from "./rig.mjs";
 import * as terminal from "./terminal.mjs";
 
-const FILES = ["answers", "list", "truth", "hands", "screens", "login", "push", "phone", "look", "sockets", "previews", "history", "review", "day", "signed", "everyone", "speed"];
+const FILES = ["answers", "list", "marks", "truth", "hands", "screens", "login", "push", "phone", "look", "sockets", "previews", "history", "review", "day", "signed", "everyone", "speed"];
 const tests = Object.assign({}, ...await Promise.all(FILES.map(async (name) => (await import(`./t_${name}.mjs`)).default)));
 
 const late = (ms) => new Promise((_, fail) => setTimeout(() => fail(new Error(`no end within ${ms} ms`)), ms).unref());

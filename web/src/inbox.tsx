@@ -3,10 +3,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { get } from "./api";
 import { answer, isArmed, pickAll, show, useArmed } from "./answers";
 import { readWhole } from "./live";
+import { Marks } from "./marks";
 import { agentOf, GROUPINGS, KINDS, setHovered, shownGroups, titleOf, type Group } from "./order";
 import { Preview } from "./preview/preview";
 import { Chips, Heading, Request, Warnings, Why, type Panel } from "./request";
-import { canAnswer, changed, isPhone, setPrefs, state, useNow, useStore, waiting, type Item, type Prefs } from "./store";
+import { canAnswer, changed, isPhone, setPrefs, snoozed, state, useNow, useStore, waiting, type Item, type Prefs } from "./store";
 import { edgeOf, RiskWords } from "./risk";
 import { ago, left, Shown } from "./text";
 import type { AuditRecord } from "./types";
@@ -36,6 +37,7 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
           <span class="where"><Shown text={where} line /></span>
           {words && !(item.p.risky !== false && item.p.risk?.length) ? <span class="risk red" title={words}>⚠<span class="sr"> risky</span></span> : null}<RiskWords p={item.p} />
           {item.p.nobodyWaits && <span class="tag">nobody waits</span>}
+          <Marks item={item} tag="tag" />
           <span class={`age ${soon || item.p.alerted ? "bad" : ""}`} title={item.p.alerted ? "nobody has answered" : undefined}>{item.p.deadline ? left(item.p.deadline, now) : ago(item.p.requestedAt, now)}</span>
         </span>
       </button>
@@ -192,18 +194,20 @@ function Bulk({ items }: { items: Item[] }) {
 
 function ListHead({ count }: { count: number }) {
   const { search, kind, prefs } = useStore();
-  const all = waiting(), fresh = all.filter((one) => one.fresh).length;
+  const all = waiting(), fresh = all.filter((one) => one.fresh).length, asleep = snoozed().length;
   return (
     <div class="list-head">
       <input type="search" id="search" placeholder="Search what waits  ( / )" aria-label="Search what waits" value={search}
         onInput={(event) => { state.search = event.currentTarget.value; changed(); }} />
       <div class="line">
-        <p class="small dim" role="status">{count} waiting{(search || kind) && ` of ${all.length}`}{fresh > 0 && <b class="fresh"> · {fresh} new</b>}</p>
+        <p class="small dim" role="status">{kind === "snoozed" ? `${count} snoozed` : <>{count} waiting{(search || kind) && ` of ${all.length}`}</>}{fresh > 0 && <b class="fresh"> · {fresh} new</b>}</p>
         <select aria-label="Show" class={kind ? "on" : ""} value={kind} onChange={(event) => { state.kind = event.currentTarget.value; changed(); }}>
           {KINDS.map(([id, name]) => <option value={id}>{name}</option>)}</select>
         <select aria-label="Group" value={prefs.group} onChange={(event) => setPrefs({ group: event.currentTarget.value as Prefs["group"] })}>
           {GROUPINGS.map(([id, name]) => <option value={id}>{name}</option>)}</select>
       </div>
+      {(asleep > 0 || kind === "snoozed") && <button type="button" class="quiet small asleep" onClick={() => { state.kind = kind === "snoozed" ? "" : "snoozed"; changed(); }}>
+        {kind === "snoozed" ? "‹ Show what waits" : `${asleep} snoozed: show`}</button>}
     </div>
   );
 }

@@ -1,9 +1,9 @@
 /* Every key, in one table: the help is printed from it. */
 import { answer, isArmed, pickAll, show, undo } from "./answers";
 import { neighbour, shownGroups, shownOrder } from "./order";
-import type { Panel } from "./request";
+import { copyLink, type Panel } from "./request";
 import { pickByNumber } from "./question";
-import { canAnswer, changed, offers, setPrefs, state, toast, type Item } from "./store";
+import { canAnswer, changed, offers, setPrefs, state, type Item } from "./store";
 import { isPlan, isQuestion } from "./words";
 
 export interface Key { keys: string; words: string; group: string }
@@ -21,6 +21,8 @@ export const KEYS: Key[] = [
   { keys: "e", words: "edit, then allow…", group: "Answer" },
   { keys: "n", words: "deny, with words…", group: "Answer" },
   { keys: "q", words: "stop the run…", group: "Answer" },
+  { keys: "h", words: "snooze…", group: "Answer" },
+  { keys: "p", words: "assign to a person…", group: "Answer" },
   { keys: "x", words: "pick for one answer to several", group: "Answer" },
   { keys: "X", words: "pick the whole group", group: "Answer" },
   { keys: "c", words: "comment on a line", group: "Answer" },
@@ -64,7 +66,7 @@ export const isInbox = (): boolean => /^(#\/?|#\/request\/.*)?$/.test(state.rout
 function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   const item = openItem();
   if (!item || item.closed || item.busy || !canAnswer() || state.connection !== "live") return false;
-  const panels: Record<string, Panel> = { n: "deny", q: "abort", e: "edit", a: "always" };
+  const panels: Record<string, Panel> = { n: "deny", q: "abort", e: "edit", a: "always", h: "snooze", p: "assign" };
   const question = isQuestion(item.p), narrow = question || isPlan(item.p);
   if (key === "a" && (narrow || !offers("/api/policy"))) return false;
   if (question && /^[1-9]$/.test(key)) return pickByNumber(item, Number(key));
@@ -85,6 +87,7 @@ const plain = (): boolean => { const item = answerable(); return !!item && !isQu
 export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [
   { key: "y", words: "Allow once", can: () => !!answerable() }, { key: "n", words: "Deny…", can: () => !!answerable() }, { key: "a", words: "Always…", can: () => plain() && offers("/api/policy") },
   { key: "s", words: "Allow for this session", can: plain }, { key: "e", words: "Edit, then allow…", can: () => !!answerable() }, { key: "q", words: "Stop the run…", can: () => !!answerable() },
+  { key: "h", words: "Snooze…", can: () => !!answerable() }, { key: "p", words: "Assign to a person…", can: () => !!answerable() },
   { key: "x", words: "Pick for one answer to several", can: () => !!answerable() }, { key: "c", words: "Comment on a line", can: () => !!answerable() && !!document.querySelector(".row.can, .plan .plus-comment") }, { key: "o", words: "Open the file in your editor", can: () => !!document.querySelector(".request .open-file") },
   { key: "d", words: "Unified or side by side", can: () => !!document.querySelector(".diff") }, { key: "w", words: "Wrap long lines", can: () => !!document.querySelector(".diff") },
   { key: "f", words: "The whole file around a difference", can: () => !!document.querySelector(".diff") }, { key: "l", words: "Copy the link of this request", can: () => !!openItem() },
@@ -127,7 +130,7 @@ function look(key: string): boolean {
     const lines = document.querySelector<HTMLElement>(".code:has(.row.can)");
     lines?.focus();
     lines?.dispatchEvent(new KeyboardEvent("keydown", { key: "c", cancelable: true }));
-  } else if (key === "l" && openItem()) void navigator.clipboard?.writeText(location.origin + "/" + location.hash).then(() => toast("Link copied"), () => toast("The browser does not let this page copy"));
+  } else if (key === "l" && openItem()) copyLink();
   else return false;
   return true;
 }

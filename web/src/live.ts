@@ -3,7 +3,7 @@
 import { get, hasKey, Refused, stream, Unreachable } from "./api";
 import { alertNew } from "./alerts";
 import { isHovered } from "./order";
-import { changed, state, waiting, type Item } from "./store";
+import { changed, isSnoozed, snoozed, state, waiting, type Item } from "./store";
 import type { Closed, NodEvent, Pending } from "./types";
 
 const SILENCE_MS = 40000;   // the server's heartbeat is 15 s
@@ -157,17 +157,34 @@ function replace(list: Pending[]): void {
   state.items = next;
   for (const p of list) wantSession(p.sessionId);
   announce(came);
+  wakeLater();
 }
+
+/* What may happen to a request while it waits: it is the same request. */
+const stateOf = ({ people, alerted, nobodyWaits, snoozedUntil, assignee }: Pending) => ({ people, alerted, nobodyWaits, snoozedUntil, assignee });
 
 function merged(known: Item | undefined, p: Pending): Item {
   if (!known) return { key: keyOf(p.sessionId, p.toolCallId), p, fresh: state.loaded };
-  if (known.p.digest === p.digest && (p.cut || JSON.stringify(known.p.preview) === JSON.stringify(p.preview)) && !known.closed) return known;
+  if (known.p.digest === p.digest && (p.cut || JSON.stringify(known.p.preview) === JSON.stringify(p.preview)) && !known.closed)
+    return JSON.stringify(stateOf(known.p)) === JSON.stringify(stateOf(p)) ? known : { ...known, p: { ...known.p, ...stateOf(p) } };
   return { ...known, p, closed: undefined, changed: known.key === state.open };
 }
 
 function announce(came: Item[]): void {
   for (const item of came) { item.fresh = true; item.late = isHovered(); }
   if (came.length) alertNew(came, waiting().length);
+}
+
+/* Requests come back to the queue when their snooze is over, as if they were new. */
+let waking = 0;
+export function wakeLater(): void {
+  clearTimeout(waking);
+  const asleep = snoozed(), next = Math.min(...asleep.map((item) => Date.parse(item.p.snoozedUntil!)));
+  if (asleep.length) waking = setTimeout(() => {
+    announce(asleep.filter((item) => state.items.get(item.key) === item && !isSnoozed(item)));
+    wakeLater();
+    changed();
+  }, Math.min(Math.max(0, next - Date.now()) + 1, 3600000)) as unknown as number;
 }
 
 /* ---- events ---- */
@@ -199,7 +216,7 @@ function take(event: NodEvent): void {
   if (event.type === "AGENT_MESSAGE" || event.type === "RUN_STATUS") drafts.delete(event.threadId ?? "");
   after = Number(event.seq);
   const callId = String(event.data.toolCallId ?? event.data.id ?? "");
-  if ((event.type === "TOOL_APPROVAL_REQUEST" || event.type === "TOOL_APPROVAL_PARTIAL") && event.sessionId) {
+  if (/^TOOL_APPROVAL_(REQUEST|PARTIAL|SNOOZED|ASSIGNED)$/.test(event.type) && event.sessionId) {
     asked.push({ session: event.sessionId, call: callId });
     if (!asking) { asking = true; setTimeout(readAsked, 0); }
   } else if (event.type === "TOOL_APPROVAL_RESPONSE" && event.sessionId) {
@@ -265,6 +282,7 @@ async function readAsked(): Promise<void> {
         wantSession(p.sessionId);
       }
       announce(came);
+      wakeLater();
     });
     changed();
   } catch { reconnect(); }

@@ -1,6 +1,6 @@
 /* Which requests are shown, in which order, under which heads. Oldest first: within a group, and the groups by their
  * oldest. Keys, "1 of 3" and the list all go by this one order. */
-import { state, type Item } from "./store";
+import { isSnoozed, me, state, type Item } from "./store";
 import { shortPath } from "./text";
 import type { Pending, Session, Thread } from "./types";
 import { headline, kindOf, risky } from "./words";
@@ -10,7 +10,7 @@ export interface Group { key: string; title: string; about: string; items: Item[
 export const GROUPINGS: [string, string][] = [["session", "by session"], ["agent", "by agent"], ["none", "not grouped"]];
 export const KINDS: [string, string][] = [
   ["", "all kinds"], ["risky", "risky only"], ["command", "commands"], ["file", "file changes"], ["question", "questions, plans"],
-  ["other", "other tools"],
+  ["other", "other tools"], ["mine", "assigned to me"], ["snoozed", "snoozed"],
 ];
 
 export const threadOf = (p: Pending): Thread | undefined =>
@@ -40,8 +40,14 @@ function textOf(p: Pending): string {
   return text;
 }
 
+function isOfKind(item: Item): boolean {
+  if (isSnoozed(item) !== (state.kind === "snoozed")) return false;
+  if (state.kind === "" || state.kind === "snoozed") return true;
+  return state.kind === "risky" ? risky(item.p) : state.kind === "mine" ? item.p.assignee === me() : kindOf(item.p) === state.kind;
+}
+
 function fits(item: Item, words: string): boolean {
-  if (state.kind === "risky" ? !risky(item.p) : state.kind !== "" && kindOf(item.p) !== state.kind) return false;
+  if (!isOfKind(item)) return false;
   if (!words || textOf(item.p).includes(words)) return true;
   const session = state.sessions.get(item.p.sessionId), agent = agentOf(item.p);
   return [session?.title, session?.cwd, agent.name].some((text) => text?.toLowerCase().includes(words));

@@ -6,6 +6,7 @@ import { wordsOf, written } from "./comments";
 import { Edit } from "./edit";
 import { Always } from "./always";
 import { call } from "./api";
+import { AssignPanel, Marks, SnoozePanel } from "./marks";
 import { agentOf, neighbour, shownOrder, titleOf } from "./order";
 import { agentWords, Preview, shownWhole } from "./preview/preview";
 import { readStamp } from "./preview/whole";
@@ -14,16 +15,20 @@ import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
 import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
-import { useSeen } from "./seen";
 import { SIGNS } from "./risk";
+import { useSeen } from "./seen";
 import { Turns } from "./turns";
 
-export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
+export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more" | "snooze" | "assign";
 
 export function Copy({ text, short }: { text: string; short?: string }) {
   return <button type="button" class="copy mono" title={`Copy ${text}`} onClick={() => {
     void navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("The browser does not let this page copy"));
   }}><Shown text={short ?? text} line /></button>;
+}
+
+export function copyLink(): void {
+  void navigator.clipboard?.writeText(location.origin + "/" + location.hash).then(() => toast("Link copied"), () => toast("The browser does not let this page copy"));
 }
 
 function Ages({ p }: { p: Pending }) {
@@ -59,6 +64,7 @@ export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) 
       <a class={`chip ${own}`} href={`#/session/${encodeURIComponent(p.sessionId)}`} title={p.sessionId}><Shown text={titleOf(session, p)} line /></a>
       <span class={`chip ${own}`}><Shown text={of ? `${name}, sub-agent of ${of}` : name} line /></span>
       <Ages p={p} />
+      <Marks item={item} tag="chip" />
       {cwd && !sentence(p).tail.endsWith(shortPath(cwd)) && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
       {p.preview.executor && <span class="chip" title="The server has not looked at the files itself">as the executor of <Shown text={p.preview.executor} line /> sees it</span>}
       <Copy text={id} short={id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-5)}` : id} />
@@ -178,6 +184,12 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
       {panel === "abort" && <DenyPanel item={item} close={close} decision="abort" />}
       {panel === "edit" && <Edit item={item} close={close} armed={armed} />}
       {panel === "always" && <Always item={item} close={close} armed={armed} seenAll={seenAll} />}
+      {panel === "snooze" && <SnoozePanel item={item} close={close} />}
+      {panel === "assign" && <AssignPanel item={item} close={close} />}
+      {panel === "more" && <div class="panel later"><div class="line">
+        <button type="button" disabled={!live} onClick={toggle("snooze")} aria-keyshortcuts="h">Snooze…<kbd>h</kbd></button>
+        <button type="button" disabled={!live} onClick={toggle("assign")} aria-keyshortcuts="p">Assign…<kbd>p</kbd></button>
+        <button type="button" onClick={() => copyLink()}>Copy link</button></div></div>}
       {remarks > 0 && panel === "" && <p class="state small"><span class="warn">{remarks === 1 ? "1 comment goes" : `${remarks} comments go`} to the agent only if you deny.</span></p>}
       <div class={`buttons ${panel === "more" ? "more" : ""} ${remarks ? "has-remarks" : ""}`}>
         {remarks > 0 ? <button type="button" class="danger solid deny" disabled={!live} onClick={deny}>{plan ? "Keep planning" : "Deny"} with {remarks === 1 ? "1 comment" : `${remarks} comments`}</button>
@@ -189,7 +201,7 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
         {wide && <button type="button" class="wide for-session" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
         {plan && <select aria-label="The mode that follows" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
           {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>Then: {name}</option>)}</select>}
-        <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
+        <button type="button" class="toggle" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
         <button type="button" class={`${remarks ? "" : "primary"} allow`} disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
           onClick={() => question ? sendAnswers(item) : say("allow_once", plan ? { mode } : {})}>
           {item.busy ? "Sending…" : allow}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>

@@ -138,6 +138,8 @@ function Say({ event }: { event: NodEvent }) {
     case "RUN_STATUS": return small(`${RUNS[String(event.data.status ?? "")] ?? `The run is ${String(event.data.status ?? "")}`}${event.data.reason ?? event.data.error ? `: ${String(event.data.reason ?? event.data.error)}` : ""}`);
     case "TOOL_APPROVAL_ALERT": return small(`Still unanswered since ${clock(String(event.data.requestedAt ?? event.at))}: ${String(event.data.tool ?? event.data.toolCallId ?? "a call")}`);
     case "TOOL_APPROVAL_PARTIAL": return small(`${String(event.data.person)} allowed ${String(event.data.toolCallId)}: ${String(event.data.have)} of ${String(event.data.need)} persons`);
+    case "TOOL_APPROVAL_SNOOZED": return small(event.data.until ? `${event.actor} snoozed ${String(event.data.toolCallId)} until ${clock(String(event.data.until))}` : `${event.actor} ended the snooze of ${String(event.data.toolCallId)}`);
+    case "TOOL_APPROVAL_ASSIGNED": return small(event.data.person ? `${event.actor} assigned ${String(event.data.toolCallId)} to ${String(event.data.person)}` : `${event.actor} left ${String(event.data.toolCallId)} to anybody`);
     case "SYSTEM_PROMPT": return small(`Nod told the model how to work: ${text}`);
     case "USER_SYSTEM_PROMPT": return small(`${event.actor} told the model how to work: ${text}`);
     case "COMPACTION": return small("the conversation was shortened for the model");

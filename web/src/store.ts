@@ -100,7 +100,12 @@ export function useNow(): number {
   return Date.now();
 }
 
-export const waiting = (): Item[] => [...state.items.values()].filter((item) => !item.closed);
+/* A snoozed request has left the queue; it can still be looked at and answered. */
+export const isSnoozed = (item: Item): boolean => item.p.snoozedUntil !== undefined && Date.parse(item.p.snoozedUntil) > Date.now();
+export const waiting = (): Item[] => [...state.items.values()].filter((item) => !item.closed && !isSnoozed(item));
+export const snoozed = (): Item[] => [...state.items.values()].filter((item) => !item.closed && isSnoozed(item));
+/* The person who looks, without the name of the device. */
+export const me = (): string => { const name = state.me?.name ?? "", at = name.lastIndexOf(", "); return at > 0 ? name.slice(0, at) : name; };
 
 /* `act`: a button on it, which undoes. */
 export function toast(words: string, tone: "good" | "bad" | "plain" = "plain", act?: string): void {

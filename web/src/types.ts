@@ -32,6 +32,8 @@ export interface Pending {
   warnings?: string[];   // of a preview that is left out of the list
   risk?: string[]; riskWords?: string[]; risky?: boolean;   // what the judge says of it; risky is answered alone
   people?: { need: number; have: { person: string; at: string; signed: boolean }[]; updatedInput?: Json }; // several must allow it
+  snoozedUntil?: string; // a person put it off
+  assignee?: string;     // the person who is to answer it
   nobodyWaits?: boolean; // whoever waited for the answer has hung up
   alerted?: boolean;     // nobody has answered for so long that it was told of once more
   cut?: boolean;         // too large for the list: input and preview come with the call by itself
