@@ -25,7 +25,7 @@ def may(role, method, path):
         return None
     if role == "admin":
         return True
-    if path.endswith("/approvals/{call}/file"):
+    if path.endswith(("/approvals/{call}/file", "/people")):
         return role == "approver"
     if method == "POST" and ("/approvals/" in path or path.endswith(("/permission", "/prompt", "/interrupt"))):
         return role == "approver"
