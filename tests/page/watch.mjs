@@ -118,7 +118,7 @@ const tests = {
       await armed();
       // The list is at the left, the call's own view at the right.
       const marked = (half) => screen().split("\n").map((line) => line.split("│")[half] ?? "").filter((line) => /Infrastructure|Deletes|Database|Root access|Not understood/.test(line));
-      if (label) await until(() => [0, 1].every((half) => marked(half).length === 1 && marked(half)[0].includes(label)), `${command}: its risk`);
+      if (label) await until(() => marked(0).length === 1 && marked(1).length === 1 && marked(1)[0].includes(label), `${command}: its risk`);
       else must(!marked(0).length && !marked(1).length, `${command} has a risk`);
       await server.decide(s, id, "deny");
       await shows("Nothing waits");
