@@ -86,6 +86,17 @@ const cutOff = (page) => page.evaluate(() => [...document.querySelectorAll("butt
   .map((e) => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()]).filter(([, r]) => r.width > 1 && (r.right > innerWidth + 0.5 || r.left < -0.5)).map(([html]) => html));
 
 export default {
+  async "a title or a tool's name without end moves no button away"(server) {
+    const s = await server.session({ title: "without-end-".repeat(20) });
+    await server.call(s, `mcp__${"server".repeat(8)}__${"tool_name_".repeat(10)}`, { ["field_".repeat(20)]: "value".repeat(100) }, "c1");
+    for (const options of [DESKTOP, PHONE]) {
+      const page = await person(server, "alice", options);
+      await page.locator(".item .face").first().click();
+      await armed(page);
+      const box = await page.locator(".allow").boundingBox();
+      must(box.x >= 0 && box.x + box.width <= options.viewport.width, `Allow is at ${JSON.stringify(box)}`);
+    }
+  },
   async "every width: nothing is cut off"(server) {
     const s = await server.session();
     await server.call(s, "Bash", { command: "cd src && make -j4 test 2>&1 | tee test.log | tail -20" }, "c1");
