@@ -39,7 +39,7 @@ import world   # noqa: E402
 MODULES = (dumps, nodes, durable, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
 
 ABOUT_THE_STORE = ("calls:", "decisions:", "pending:", "stream:", "socket:", "restart", "kill", "verify", "archive", "history", "store",
-                   "agent_state:", "exact:", "race:", "second_server:", "slow_reader:", "graceful:", "waiters:", "projects:", "search:")
+                   "agent_state:", "exact:", "race:", "second_server:", "slow_reader:", "graceful:", "waiters:", "projects:", "search:", "marks:")
 
 told = report.Report()
 
