@@ -695,6 +695,7 @@ static bool only_lists(const struct study *study)
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
+    bool lists = only_lists(study);
     command_stops(j, argv, study, folder);
     for (struct act *act = study->acts; act; act = act->next) {
         switch (act->kind) {
@@ -738,7 +739,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,
                        (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                                      .tree = act->flags & ACT_TREE, .lists = only_lists(study)});
+                                      .tree = act->flags & ACT_TREE, .lists = lists});
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:
