@@ -269,7 +269,7 @@ static void put_row(struct buf *buf, const struct record *r)
     put_cell(buf, r->cwd, '\n');
 }
 
-/* The same records in three forms: JSON, CSV and lines of JSON. */
+/* Writes the records of this page in the form that the client asked for: JSON, CSV or lines of JSON. */
 static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
 {
     struct json_out out = json_out(buf);

@@ -28,7 +28,7 @@ void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count);
 char *arena_bytes(struct arena *arena, size_t bytes);
 /* A copy with a terminator after it (not counted in n). */
 struct str arena_str(struct arena *arena, struct str s);
-/* The same with its ASCII letters in lower case. */
+/* A copy as of arena_str, with its ASCII letters in lower case. */
 struct str arena_lower(struct arena *arena, struct str s);
 struct str arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A copy of the bytes as a C string. */

@@ -216,7 +216,7 @@ static void put_toml_program(struct install_work *work, struct buf *buf, const s
     json_close(&out, ']');
 }
 
-/* The same in TOML: the program stands in the place of the address, the headers go, everything else stays. */
+/* Returns a TOML entry that starts the proxy instead of naming an address: headers go, everything else stays. */
 static struct str replaced_toml(struct install_work *work, const struct json *entry, const struct mcp_front *front)
 {
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX);

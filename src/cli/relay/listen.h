@@ -74,7 +74,7 @@ struct listen_session *listen_session_new(struct listen_server *listener, struct
 struct listen_session *listen_session_find(struct listen_server *listener, struct str id);
 /* One message for the child; a child that does not read them is given up. */
 void listen_session_tell(struct listen_session *session, struct str message);
-/* Nobody finds it any more. Its child sees the end of its input, and is ended if that does not end it. */
+/* listen_session_find no longer returns the session. Its child's input is closed; a child that goes on is killed. */
 void listen_session_end(struct listen_session *session);
 /* Frees it if its child has ended and no stream holds on to it. */
 void listen_session_free(struct listen_session *session);

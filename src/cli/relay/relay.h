@@ -110,7 +110,7 @@ struct relay_ask {
  * first attempt is an error that says how to start it; one that goes away later is waited for. ERR_CONFLICT: it was
  * cancelled, and is taken back. */
 struct rc relay_ask(struct relay_ask *ask, struct err *err);
-/* The same about a call: fills in route, id and body. */
+/* Fills in route, id and body from the question about a call, then does what relay_ask does. */
 struct rc relay_ask_about(struct relay_ask *ask, const struct relay_question *question, struct err *err);
 /* From another thread, after `cancelled` was set: withdraws the call at once, so that its thread returns. */
 void relay_ask_cancel(struct relay_gate *gate, struct str id);
