@@ -59,8 +59,7 @@ struct channel {
 
 struct outbox_step {
     int64_t after_ms;
-    unsigned channels[CHANNELS_MAX];
-    unsigned count;
+    unsigned channels[CHANNELS_MAX], count;
 };
 
 /* Minutes of the day; `to` may be on the next day. */
@@ -118,6 +117,7 @@ struct outbox_plan {
     unsigned channel, route;
     enum purpose purpose;
     int64_t due_ms;
+    bool by_name;           /* it is for this person, whatever the filters of the route say */
 };
 enum { PLANS_MAX = 64 };
 /* A request, as its event has it. */

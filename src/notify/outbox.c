@@ -46,7 +46,7 @@ static void add_delivery(struct notify *n, struct asked *asked, const struct out
     struct delivery *delivery = heap_new(sizeof *delivery);
     *delivery = (struct delivery){.asked = asked, .channel = plan->channel, .route = plan->route,
                                   .purpose = plan->purpose, .due_ms = plan->due_ms, .plan_ms = plan->due_ms,
-                                  .next = asked->deliveries};
+                                  .fits = plan->by_name, .next = asked->deliveries};
     memcpy(delivery->id, plan->id, sizeof delivery->id);
     asked->deliveries = delivery;
     (void)map_put(&n->ids, short_id(delivery), delivery);
@@ -175,14 +175,30 @@ void outbox_seen(struct notify *n, struct str person, struct str session, struct
 
 /* ---- snoozed and assigned calls ---- */
 
+static bool is_of(const struct notify *n, const struct delivery *delivery, struct str person)
+{
+    return purpose_asks(delivery->purpose) && str_eq(n->config.routes[delivery->route].person, person);
+}
+
+/* Whether the assignment counts: a person who was revoked, or whose channels refuse the message, is not told of it, and
+ * then the others are. */
+static bool is_assigned(const struct notify *n, const struct asked *asked)
+{
+    struct str person = n->config.routes[asked->assigned].person;
+    if (!asked->assigned || n->options.was_revoked(n->options.gate, person))
+        return false;
+    for (const struct delivery *one = asked->deliveries; one; one = one->next)
+        if (one->purpose == PURPOSE_ASSIGN && !one->failed && is_of(n, one, person))
+            return true;
+    return false;
+}
+
 /* An assignment takes the place of what was to be asked, and of reminders to others. */
 static bool is_moved(const struct notify *n, const struct delivery *delivery)
 {
-    const struct outbox_route *routes = n->config.routes;
-    unsigned assigned = delivery->asked->assigned;
-    if (!assigned || delivery->purpose == PURPOSE_ESCALATE)
-        return false;
-    return delivery->purpose == PURPOSE_ASK || !str_eq(routes[delivery->route].person, routes[assigned].person);
+    const struct asked *asked = delivery->asked;
+    return delivery->purpose != PURPOSE_ESCALATE && is_assigned(n, asked) &&
+           (delivery->purpose == PURPOSE_ASK || !is_of(n, delivery, n->config.routes[asked->assigned].person));
 }
 
 void outbox_place(struct notify *n, struct delivery *delivery)
@@ -203,19 +219,6 @@ static void place_again(struct notify *n, struct asked *asked)
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
         if (purpose_asks(delivery->purpose) && !delivery->claimed && (delivery->state == DUE || delivery->moved))
             outbox_place(n, delivery);
-}
-
-static void follow_snoozed(struct notify *n, const struct event *event)
-{
-    ARENA_SCOPE(scratch);
-    struct data_tool_approval_snoozed snoozed = {0};
-    if (!READ_DATA(&scratch, tool_approval_snoozed, event->data, &snoozed))
-        return;
-    struct asked *asked = map_get(&n->calls, key_of(&scratch, event->session, snoozed.call));
-    if (!asked || asked->answered)
-        return;
-    asked->snoozed_ms = snoozed.until;
-    place_again(n, asked);
 }
 
 /* ---- following the log ---- */
@@ -258,11 +261,29 @@ static void follow_request(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* A call of which nobody was to be told is not known here: it is, from now on. */
-static struct asked *assigned_call(struct notify *n, struct str key, const struct event *event, struct str call)
+/* A call of which nobody was to be told is not known here: it is when messages are planned for a person. NULL: it is
+ * answered, or there is nobody to tell. */
+static struct asked *marked_call(struct notify *n, const struct event *event, struct str call, size_t plans)
 {
+    ARENA_SCOPE(scratch);
+    struct str key = key_of(&scratch, event->session, call);
     struct asked *asked = map_get(&n->calls, key);
-    return asked ? asked : add_asked(n, key, (struct asked){.session = event->session, .call = call});
+    if (!asked && plans)
+        asked = add_asked(n, key, (struct asked){.session = event->session, .call = call});
+    return asked && !asked->answered ? asked : NULL;
+}
+
+static void follow_snoozed(struct notify *n, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_snoozed data = {0};
+    if (!READ_DATA(&scratch, tool_approval_snoozed, event->data, &data))
+        return;
+    struct asked *asked = marked_call(n, event, data.call, 0);
+    if (!asked)
+        return;
+    asked->snoozed_ms = data.until;
+    place_again(n, asked);
 }
 
 static void follow_assigned(struct notify *n, const struct event *event)
@@ -272,13 +293,10 @@ static void follow_assigned(struct notify *n, const struct event *event)
     struct outbox_plan plans[PLANS_MAX];
     if (!READ_DATA(&scratch, tool_approval_assigned, event->data, &data))
         return;
-    struct str key = key_of(&scratch, event->session, data.call);
     struct plan_call call = {.session = event->session, .call = data.call, .at_ms = event->at_ms};
     size_t count = plan_assignment(&n->config, &call, data.person, plans);
-    if (count == 0 && !map_get(&n->calls, key))
-        return;
-    struct asked *asked = assigned_call(n, key, event, data.call);
-    if (asked->answered)
+    struct asked *asked = marked_call(n, event, data.call, count);
+    if (!asked)
         return;
     asked->assigned = count ? plans[0].route : 0;
     for (size_t i = 0; i < count; i++)
@@ -306,12 +324,23 @@ static bool read_alert(struct arena *arena, const struct event *event, struct al
     return !str_empty(ret_alert->text);
 }
 
+/* A token was made or revoked: whether an assignment counts may have changed. */
+static void look_at_assignments(struct notify *n)
+{
+    MAP_EACH(&n->calls, each) {
+        struct asked *asked = each.value;
+        if (asked->assigned && !asked->answered)
+            place_again(n, asked);
+    }
+}
+
 /* One that is old is told of no more: whoever begins to be told now finds it in the log. */
 static void follow_token(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct alert alert = {0};
     struct outbox_plan plans[PLANS_MAX];
+    look_at_assignments(n);
     if (event->at_ms + ALERT_AGE_MS < clock_wall_ms() || !read_alert(&scratch, event, &alert))
         return;
     struct str key = key_of(&scratch, STR(""), alert.about), person = token_person(alert.person);
@@ -460,6 +489,8 @@ static void follow_ended(struct notify *n, const struct event *event)
     (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
     if (delivery->failed && purpose_asks(delivery->purpose) && !delivery->asked->answered)
         hurry_next(n, delivery);
+    if (delivery->failed && delivery->purpose == PURPOSE_ASSIGN && !delivery->asked->answered)
+        place_again(n, delivery->asked);
     if (delivery->state == DUE)
         outbox_end(n, delivery);
     else

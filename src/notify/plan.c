@@ -160,6 +160,7 @@ size_t plan_assignment(const struct config *config, const struct plan_call *call
         if (str_eq(config->routes[r].person, person) && config->routes[r].count)
             plan_step(r, &config->routes[r].steps[0], PURPOSE_ASSIGN, ret_plans, &count);
     for (size_t i = 0; i < count; i++) {
+        ret_plans[i].by_name = true;
         ret_plans[i].due_ms = plan_after_quiet(&config->routes[ret_plans[i].route], call->at_ms);
         plan_id(call->session, call->call, person, config->channels[ret_plans[i].channel].name, 0, PURPOSE_ASSIGN,
                 ret_plans[i].id);

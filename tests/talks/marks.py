@@ -18,10 +18,11 @@ def due(admin, person):
     return [d["dueAt"] for d in deliveries(admin, person=person, state="due")]
 
 
-def place(world, *people):
-    """A server with one receiver; each person is told of a request after ten minutes. The messages of each, by name."""
-    receivers = {name: Receiver() for name in people}
-    routes = [{"person": name, "steps": [{"after": "10m", "to": [name]}]} for name in people]
+def place(world, *people, statuses=(), after="10m", **more):
+    """A server with a receiver for each person, who is told of a request after ten minutes. `statuses`: with which the
+    last person's receiver answers; `more`: of that person's route."""
+    receivers = {name: Receiver(*(statuses if name == people[-1] else ())) for name in people}
+    routes = [{"person": name, "steps": [{"after": after, "to": [name]}], **(more if name == people[-1] else {})} for name in people]
     server = world.server("--notify", configure(world, {name: hook(r) for name, r in receivers.items()}, routes))
     admin = server.admin()
     for name in people:
@@ -102,6 +103,36 @@ def test_an_assignment_without_a_route_takes_nobody_s_messages(world):
     for body in ({}, {"seconds": -1}, {"seconds": 10 ** 9}, {"seconds": "5"}):
         mark(admin, session, "c1", "snooze", status=400, **body)
     mark(admin, session, "c1", "assign", status=400)
+
+
+def test_an_assigned_person_is_told_whatever_the_session_is_called(world):
+    _, admin, receivers = place(world, "ann", "bob", only={"session": "deploy*"})
+    session = ask(admin, "c1")
+    mark(admin, session, "c1", "assign", person="bob")
+    eventually(lambda: types(receivers["bob"]) == ["approval.assigned"], lambda: f"else nobody is told: {deliveries(admin)}")
+
+
+def test_an_assignment_to_one_who_cannot_be_told_takes_nobody_s_messages(world):
+    _, admin, _ = place(world, "ann", "bob", statuses=(401,))
+    session = ask(admin, "c1")
+    planned = eventually(lambda: due(admin, "ann"), "ann is to be told")
+    mark(admin, session, "c1", "assign", person="bob")
+    eventually(lambda: deliveries(admin, purpose="assign", state="failed"), lambda: f"bob's channel refuses: {deliveries(admin)}")
+    eventually(lambda: due(admin, "ann") == planned, lambda: f"ann is told as if it were nobody's: {deliveries(admin)}")
+
+
+def test_an_assignment_to_one_who_was_revoked_takes_nobody_s_messages(world):
+    server, admin, receivers = place(world, "ann", "bob")
+    session = ask(admin, "c1")
+    planned = eventually(lambda: due(admin, "ann"), "ann is to be told")
+    mark(admin, session, "c1", "assign", person="bob")
+    eventually(lambda: types(receivers["bob"]) == ["approval.assigned"] and not due(admin, "ann"), "it is bob's")
+    (bob,) = [token["id"] for token in admin.ok("GET", "/api/tokens")["tokens"] if token["name"] == "bob"]
+    admin.ok("DELETE", f"/api/tokens/{bob}")
+    eventually(lambda: due(admin, "ann") == planned, lambda: f"ann is told again: {deliveries(admin)}")
+    server.kill()
+    admin = server.start().admin()
+    eventually(lambda: due(admin, "ann") == planned, lambda: f"also after a restart: {deliveries(admin)}")
 
 
 def test_the_commands(world):
