@@ -46,7 +46,7 @@ static void add_delivery(struct notify *n, struct asked *asked, const struct out
     struct delivery *delivery = heap_new(sizeof *delivery);
     *delivery = (struct delivery){.asked = asked, .channel = plan->channel, .route = plan->route,
                                   .purpose = plan->purpose, .due_ms = plan->due_ms, .plan_ms = plan->due_ms,
-                                  .fits = plan->by_name, .next = asked->deliveries};
+                                  .by_name = plan->by_name, .fits = plan->by_name, .next = asked->deliveries};
     memcpy(delivery->id, plan->id, sizeof delivery->id);
     asked->deliveries = delivery;
     (void)map_put(&n->ids, short_id(delivery), delivery);
@@ -273,17 +273,51 @@ static struct asked *marked_call(struct notify *n, const struct event *event, st
     return asked && !asked->answered ? asked : NULL;
 }
 
+/* The reminder for the end of an earlier snooze. */
+static void drop_wake(struct notify *n, struct asked *asked)
+{
+    for (struct delivery *one = asked->deliveries; one; one = one->next) {
+        if (!one->by_name || one->purpose != PURPOSE_REMIND || one->claimed || !(one->state == DUE || one->moved))
+            continue;
+        notify_remove_due(n, one);
+        one->state = OVER;
+        one->moved = false;
+    }
+}
+
+/* Whether the person is told of it by then anyway. */
+static bool will_be_told(const struct notify *n, const struct asked *asked, struct str person, int64_t by_ms)
+{
+    for (const struct delivery *one = asked->deliveries; one; one = one->next)
+        if (is_of(n, one, person) && !one->claimed && one->state != OVER && one->due_ms <= by_ms)
+            return true;
+    return false;
+}
+
+/* Whoever put the call off, or is to answer it, is reminded at the end. */
 static void follow_snoozed(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_approval_snoozed data = {0};
+    struct outbox_plan plans[PLANS_MAX];
     if (!READ_DATA(&scratch, tool_approval_snoozed, event->data, &data))
         return;
-    struct asked *asked = marked_call(n, event, data.call, 0);
+    const struct asked *known = map_get(&n->calls, key_of(&scratch, event->session, data.call));
+    struct str person = known && is_assigned(n, known) ? n->config.routes[known->assigned].person
+                                                       : token_person(event->actor);
+    struct plan_call wake = {.session = event->session, .at_ms = data.until,
+                             .call = arena_printf(&scratch, "%.*s %llu", STR_ARG(data.call), /* each has its own id */
+                                                  (unsigned long long)event->seq)};
+    size_t count = data.until ? plan_person(&n->config, &wake, person, PURPOSE_REMIND, plans) : 0;
+    struct asked *asked = marked_call(n, event, data.call, count);
     if (!asked)
         return;
     asked->snoozed_ms = data.until;
+    drop_wake(n, asked);
     place_again(n, asked);
+    bool told = count && will_be_told(n, asked, person, plans[0].due_ms);
+    for (size_t i = 0; i < count && !told; i++)
+        add_delivery(n, asked, &plans[i]);
 }
 
 static void follow_assigned(struct notify *n, const struct event *event)
@@ -294,7 +328,7 @@ static void follow_assigned(struct notify *n, const struct event *event)
     if (!READ_DATA(&scratch, tool_approval_assigned, event->data, &data))
         return;
     struct plan_call call = {.session = event->session, .call = data.call, .at_ms = event->at_ms};
-    size_t count = plan_assignment(&n->config, &call, data.person, plans);
+    size_t count = plan_person(&n->config, &call, data.person, PURPOSE_ASSIGN, plans);
     struct asked *asked = marked_call(n, event, data.call, count);
     if (!asked)
         return;

@@ -41,6 +41,7 @@ struct delivery {
     int64_t due_ms;
     int64_t plan_ms;        /* when it is due while its call is not snoozed */
     bool moved;             /* OVER because its call was assigned: this person is not asked any more */
+    bool by_name;           /* see struct outbox_plan; a reminder is one for the end of a snooze */
     unsigned attempts;
     /* The last claim, by any process: others must not send before lease_ms. Once claimed, it may have been sent. */
     int64_t lease_ms;
@@ -113,9 +114,10 @@ struct send_job {
 };
 
 /* ---- plan.c, words.c ---- */
-/* A call was assigned to the person: on each channel of the first steps of their routes, after quiet hours. */
-size_t plan_assignment(const struct config *config, const struct plan_call *call, struct str person,
-                       struct outbox_plan ret_plans[PLANS_MAX]);
+/* A call was assigned to the person, or has been snoozed by them until `at_ms`: on each channel of the first steps of
+ * their routes, after quiet hours. */
+size_t plan_person(const struct config *config, const struct plan_call *call, struct str person, enum purpose purpose,
+                   struct outbox_plan ret_plans[PLANS_MAX]);
 /* The wait, 20 % shorter to 20 % longer by the delivery's id: what failed together does not come back together. */
 int64_t plan_spread_ms(const char id[DELIVERY_ID_BYTES], unsigned attempt, int64_t wait_ms);
 /* The end of the route's quiet hours that a time falls into; the time itself when it falls into none. */

@@ -152,17 +152,17 @@ size_t plan_alert(const struct config *config, struct str person, bool has_devic
     return count;
 }
 
-size_t plan_assignment(const struct config *config, const struct plan_call *call, struct str person,
-                       struct outbox_plan ret_plans[PLANS_MAX])
+size_t plan_person(const struct config *config, const struct plan_call *call, struct str person, enum purpose purpose,
+                   struct outbox_plan ret_plans[PLANS_MAX])
 {
     size_t count = 0;
     for (unsigned r = 0; r < config->route_count; r++)
         if (str_eq(config->routes[r].person, person) && config->routes[r].count)
-            plan_step(r, &config->routes[r].steps[0], PURPOSE_ASSIGN, ret_plans, &count);
+            plan_step(r, &config->routes[r].steps[0], purpose, ret_plans, &count);
     for (size_t i = 0; i < count; i++) {
         ret_plans[i].by_name = true;
         ret_plans[i].due_ms = plan_after_quiet(&config->routes[ret_plans[i].route], call->at_ms);
-        plan_id(call->session, call->call, person, config->channels[ret_plans[i].channel].name, 0, PURPOSE_ASSIGN,
+        plan_id(call->session, call->call, person, config->channels[ret_plans[i].channel].name, 0, purpose,
                 ret_plans[i].id);
     }
     return count;

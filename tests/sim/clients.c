@@ -225,12 +225,12 @@ static void go_execute(struct client *client)
     gate_execute(gate_of(client), &client->execute);
 }
 
-/* A person puts a waiting call off for some seconds, or gives it to the one who has a route. */
+/* The person who has a route puts a waiting call off for some seconds, or it is assigned to them. */
 static void go_mark(struct client *client, uint64_t id)
 {
     client->mark = (struct mark){.op = op_of(client), .session = sim_session(client->slot),
                                  .thread = sim_thread(client->slot), .call = sim_call(client->slot),
-                                 .actor = by_name(client), .by = by_id(client),
+                                 .actor = STR("boss"), .by = by_id(client),
                                  .until_ms = id % 3 ? sim->wall_ms + (int64_t)(id % 20) * 1000 : 0,
                                  .person = id % 4 == 0 ? STR("boss") : STR("")};
     if (id % 2)

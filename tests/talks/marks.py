@@ -135,6 +135,27 @@ def test_an_assignment_to_one_who_was_revoked_takes_nobody_s_messages(world):
     eventually(lambda: due(admin, "ann") == planned, lambda: f"also after a restart: {deliveries(admin)}")
 
 
+def test_whoever_snoozed_is_told_when_it_is_over(world):
+    server, admin, receivers = place(world, "ann", "bob", after="0s")
+    ann = admin.token_for("approver", "ann")
+    session = ask(admin, "c1")
+    for name in ("ann", "bob"):
+        eventually(lambda: types(receivers[name]) == ["approval.requested"], "both were told")
+    eventually(lambda: len(deliveries(admin, state="sent")) == 2, "and that is kept")
+    until = mark(ann, session, "c1", "snooze", seconds=3600)["snoozedUntil"]
+    eventually(lambda: due(admin, "ann") == [until], lambda: f"ann has it back then: {deliveries(admin)}")
+    later = mark(ann, session, "c1", "snooze", seconds=7200)["snoozedUntil"]
+    eventually(lambda: due(admin, "ann") == [later], lambda: f"once, after the second snooze: {deliveries(admin)}")
+    server.kill()
+    admin = server.start().admin()
+    eventually(lambda: due(admin, "ann") == [later], lambda: f"a restart knows it: {deliveries(admin)}")
+    mark(admin, session, "c1", "snooze", seconds=0)
+    eventually(lambda: not due(admin, "ann"), lambda: f"ended: nothing is left to tell: {deliveries(admin)}")
+    mark(ann, session, "c1", "snooze", seconds=1)
+    eventually(lambda: types(receivers["ann"]) == ["approval.requested", "approval.reminded"], lambda: f"told: {receivers['ann'].bodies()}")
+    must(types(receivers["bob"]) == ["approval.requested"] and not due(admin, "bob"), f"bob did not snooze: {deliveries(admin)}")
+
+
 def test_the_commands(world):
     admin = world.server().admin()
     admin.token_for("approver", "bob")

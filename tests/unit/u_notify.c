@@ -56,14 +56,14 @@ static void an_assignment_goes_to_all_routes_of_the_person(void **state)
     struct config config = make_config();
     struct outbox_plan plans[PLANS_MAX], asks[PLANS_MAX];
     struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = 1000};
-    assert_int_equal(plan_assignment(&config, &call, STR("ops"), plans), 1);
+    assert_int_equal(plan_person(&config, &call, STR("ops"), PURPOSE_ASSIGN, plans), 1);
     assert_int_equal(plans[0].route, 1); /* whatever `only` says */
     assert_int_equal(plans[0].purpose, PURPOSE_ASSIGN);
     assert_int_equal(plans[0].due_ms, 1000);
     call.tool = STR("Deploy");
     size_t count = plan_request(&config, &call, asks);
     assert_string_not_equal(plans[0].id, asks[count - 1].id);
-    assert_int_equal(plan_assignment(&config, &call, STR("nobody"), plans), 0);
+    assert_int_equal(plan_person(&config, &call, STR("nobody"), PURPOSE_ASSIGN, plans), 0);
 }
 
 /* A local time of Berlin, in which the clock goes from 02:00 to 03:00 on 2026-03-29 and back on 2026-10-25. */
