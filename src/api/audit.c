@@ -311,7 +311,7 @@ static void finish(struct audit *audit)
     const struct history_search *search = &audit->search;
     bool all_looked_at = search->ready ? audit->hit == search->hit_count && !search->more : audit->high == 0;
     uint64_t next = full ? audit->last->seq : audit->ended || all_looked_at ? 0
-                    : search->ready ? search->hits[audit->hit - 1].seq : audit->high + 1;
+                    : audit->hit ? search->hits[audit->hit - 1].seq : audit->high + 1;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     put_page(&buf, audit, next);
     map_done(&audit->answers);
@@ -572,7 +572,8 @@ static struct rc read_audit(struct exchange *x, struct audit *audit, struct err 
     return RC_OK;
 }
 
-/* With a text the index is asked first, else the log is read backwards at once. */
+/* With a text the index is asked first, else the log is read backwards at once. The index is of all sessions, and how
+ * far a search in it gets tells of hits in others: it is not for a token that is bound to one. */
 static void start(struct audit *audit)
 {
     uint64_t last = gate_figures(audit->x->gate).last_seq;
@@ -581,11 +582,11 @@ static void start(struct audit *audit)
         audit->high = audit->before - 1;
     else
         audit->before = 0;
-    if (str_empty(audit->text)) {
+    audit->quoted = quote(audit->arena, audit->text);
+    if (str_empty(audit->text) || !str_empty(audit->x->token->session)) {
         next_window(audit);
         return;
     }
-    audit->quoted = quote(audit->arena, audit->text);
     audit->search = (struct history_search){.op = gate_op(audit->arena, searched, audit), .text = audit->quoted,
                                     .before = audit->before};
     gate_search(audit->x->gate, &audit->search);

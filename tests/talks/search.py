@@ -70,9 +70,20 @@ def test_words_are_found_by_the_index(world):
     must_match(["d"], found(admin, "autumn")[0])
     # Whoever is bound to a session finds nothing of another one.
     bound = admin.token_for("viewer", "bound", session=own["id"])
+    os.unlink(path)
     must_match(["e"], found(bound, "make")[0])
     must_match([], found(bound, "harvest")[0])
+    must(not os.path.exists(path), "nor is the index of all sessions asked, whose places and times tell of the others")
     must(bound.get(f"/api/audit?text=harvest&session={one['id']}").status in (403, 404), "another session is not to be seen")
+
+
+def test_a_page_of_no_records_says_where_the_next_begins(world):
+    admin = world.server("--read-only-commands", "ask").admin()
+    history(admin)
+    for text in ("harvest", "make"):
+        calls, after = found(admin, text, limit=0)
+        must_match([], calls)
+        must_match(found(admin, text), found(admin, text, before=after))
 
 
 def test_an_index_that_is_damaged_or_of_another_history_is_made_anew(world):
