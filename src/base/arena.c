@@ -3,14 +3,12 @@
  * size. */
 #include "base/arena.h"
 
+#include "base/block.h"
 #include "base/err.h"
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { BLOCK_BYTES_MIN = 1000, BLOCK_BYTES_SECOND = 2000, BLOCK_BYTES_USUAL = 8192 };
 
 struct arena_block {
     struct arena_block *next;
@@ -18,12 +16,18 @@ struct arena_block {
     _Alignas(16) char data[];
 };
 
+enum {
+    BLOCK_BYTES_MIN = 1000,
+    BLOCK_BYTES_SECOND = BLOCK_SMALL_BYTES - sizeof(struct arena_block),
+    BLOCK_BYTES_USUAL = BLOCK_LARGE_BYTES - sizeof(struct arena_block),
+};
+
 static void add_block(struct arena *arena, size_t bytes)
 {
     size_t size = !arena->blocks ? BLOCK_BYTES_MIN : arena->blocks->next ? BLOCK_BYTES_USUAL : BLOCK_BYTES_SECOND;
     if (size < bytes)
         size = bytes;
-    struct arena_block *block = heap_grow(NULL, sizeof *block + size);
+    struct arena_block *block = block_take(sizeof *block + size);
     block->next = arena->blocks;
     block->bytes = size;
     arena->blocks = block;
@@ -104,7 +108,7 @@ void arena_done(struct arena *arena)
     struct arena_block *block = arena->blocks;
     while (block) {
         struct arena_block *next = block->next;
-        free(block);
+        block_give(block, sizeof *block + block->bytes);
         block = next;
     }
     *arena = (struct arena){0};

@@ -3,41 +3,53 @@
 #include "base/buf.h"
 
 #include "base/arena.h"
+#include "base/block.h"
 #include "base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void buf_done(struct buf *buf)
 {
-    free(buf->p);
+    block_give(buf->p, buf->cap);
     *buf = (struct buf){.max = buf->max};
 }
 
-enum { BUF_FIRST_BYTES = 1000 }; /* most of what is written fits, or grows once */
+/* Most of what is written fits into the first block, or grows once. A small limit gets a small one. */
+static void grow(struct buf *buf, size_t want)
+{
+    enum { FEW_BYTES = 250 };
+    bool in_block = buf->cap == BLOCK_SMALL_BYTES;
+    size_t cap = buf->cap ? buf->cap : buf->max < FEW_BYTES ? FEW_BYTES : BLOCK_SMALL_BYTES;
+    while (cap < want + 1)
+        cap *= 2;
+    char *p = in_block || !buf->p ? block_take(cap) : heap_grow(buf->p, cap);
+    if (in_block) {
+        memcpy(p, buf->p, buf->n);
+        block_give(buf->p, BLOCK_SMALL_BYTES);
+    }
+    buf->p = p;
+    buf->cap = cap;
+}
 
 /* Room for `bytes` more and a terminator; NULL when that would be beyond the limit. */
-char *buf_room(struct buf *buf, size_t bytes)
+static inline char *room(struct buf *buf, size_t bytes)
 {
     if (buf->over || bytes > buf->max || buf->n > buf->max - bytes) {
         buf->over = true;
         return NULL;
     }
     size_t want = buf->n + bytes;
-    if (want + 1 > buf->cap) {
-        size_t cap = buf->cap ? buf->cap : BUF_FIRST_BYTES;
-        while (cap < want + 1)
-            cap *= 2;
-        buf->p = heap_grow(buf->p, cap);
-        buf->cap = cap;
-    }
+    if (want + 1 > buf->cap)
+        grow(buf, want);
     return buf->p + buf->n;
 }
 
+char *buf_room(struct buf *buf, size_t bytes) { return room(buf, bytes); }
+
 void buf_put(struct buf *buf, struct str s)
 {
-    char *to = buf_room(buf, s.n);
+    char *to = room(buf, s.n);
     if (to && s.n) {
         memcpy(to, s.p, s.n);
         buf->n += s.n;
@@ -48,7 +60,7 @@ void buf_puts(struct buf *buf, const char *c) { buf_put(buf, str_of(c)); }
 
 void buf_putc(struct buf *buf, char c)
 {
-    char *to = buf_room(buf, 1);
+    char *to = room(buf, 1);
     if (to) {
         *to = c;
         buf->n++;

@@ -6,23 +6,48 @@
 
 #include <math.h>
 
-static void comma(struct json_out *out)
+/* As buf_room, without a call when there is room already: for the many short pieces that JSON is made of. */
+static inline char *room(struct buf *buf, size_t bytes)
+{
+    bool fits = bytes < buf->cap - buf->n && buf->n + bytes <= buf->max && !buf->over;
+    return fits ? buf->p + buf->n : buf_room(buf, bytes);
+}
+
+static inline void put_byte(struct buf *buf, char c)
+{
+    char *to = room(buf, 1);
+    if (to) {
+        *to = c;
+        buf->n++;
+    }
+}
+
+static inline void put_bytes(struct buf *buf, struct str s)
+{
+    char *to = room(buf, s.n);
+    if (to && s.n) {
+        memcpy(to, s.p, s.n);
+        buf->n += s.n;
+    }
+}
+
+static inline void comma(struct json_out *out)
 {
     if (out->comma)
-        buf_putc(out->buf, ',');
+        put_byte(out->buf, ',');
     out->comma = true;
 }
 
 void json_open(struct json_out *out, char bracket)
 {
     comma(out);
-    buf_putc(out->buf, bracket);
+    put_byte(out->buf, bracket);
     out->comma = false;
 }
 
 void json_close(struct json_out *out, char bracket)
 {
-    buf_putc(out->buf, bracket);
+    put_byte(out->buf, bracket);
     out->comma = true;
 }
 
@@ -88,7 +113,7 @@ static size_t escape_sequence(struct buf *buf, struct str s)
 static void put_quoted(struct buf *buf, struct str s)
 {
     char *to;
-    if (utf8_plain(s) == s.n && (to = buf_room(buf, s.n + 2))) {
+    if (utf8_plain(s) == s.n && (to = room(buf, s.n + 2))) {
         *to++ = '"';
         if (s.n)
             memcpy(to, s.p, s.n);
@@ -115,7 +140,7 @@ static void put_quoted(struct buf *buf, struct str s)
 void json_key_str(struct json_out *out, struct str key)
 {
     size_t bytes = key.n + 3 + out->comma;
-    char *to = key.n && utf8_plain(key) == key.n ? buf_room(out->buf, bytes) : NULL;
+    char *to = key.n && utf8_plain(key) == key.n ? room(out->buf, bytes) : NULL;
     if (to) { /* nearly always: in one piece */
         if (out->comma)
             *to++ = ',';
@@ -164,19 +189,19 @@ void json_put_double(struct json_out *out, double value)
 void json_put_bool(struct json_out *out, bool value)
 {
     comma(out);
-    buf_put(out->buf, value ? STR("true") : STR("false"));
+    put_bytes(out->buf, value ? STR("true") : STR("false"));
 }
 
 void json_put_null(struct json_out *out)
 {
     comma(out);
-    buf_put(out->buf, STR("null"));
+    put_bytes(out->buf, STR("null"));
 }
 
 void json_put_raw(struct json_out *out, struct str json)
 {
     comma(out);
-    buf_put(out->buf, json);
+    put_bytes(out->buf, json);
 }
 
 void json_put_time(struct json_out *out, int64_t at_ms)
@@ -184,9 +209,7 @@ void json_put_time(struct json_out *out, int64_t at_ms)
     char text[STAMP_BYTES];
     stamp_format(at_ms, text);
     comma(out);
-    buf_putc(out->buf, '"');
-    buf_puts(out->buf, text);
-    buf_putc(out->buf, '"');
+    put_quoted(out->buf, str_of(text));
 }
 
 void json_member(struct json_out *out, const char *key, struct str value)

@@ -1,0 +1,21 @@
+/* Blocks for what is used for a moment: an arena of one request, a text that is being written. malloc is slow for these
+ * sizes, so a thread that has called block_keep (the loop's) keeps a few that it gave back. Only arenas and buffers use
+ * this; everybody else uses those. */
+#ifndef BASE_BLOCK_H
+#define BASE_BLOCK_H
+
+#include <stddef.h>
+
+/* The two sizes that are kept; a block of any other size is malloc's. */
+enum { BLOCK_SMALL_BYTES = 2032, BLOCK_LARGE_BYTES = 8208 };
+
+/* Not zeroed, never NULL. */
+void *block_take(size_t bytes);
+/* `bytes` as it was taken. NULL is fine. */
+void block_give(void *block, size_t bytes);
+/* From now on this thread keeps blocks; it must call block_release before it ends. */
+void block_keep(void);
+/* Frees what this thread has kept; it keeps no more. */
+void block_release(void);
+
+#endif
