@@ -2,6 +2,7 @@
 #include "io/loop.h"
 
 #include "base/arena.h"
+#include "base/block.h"
 #include "io/system.h"
 
 #include <errno.h>
@@ -21,6 +22,11 @@ struct loop {
     struct before_sleep *before_sleep;
     bool prepares;         /* `prepare` and `awake` are handles of the loop */
     bool again;            /* loop_again was called */
+    uv_poll_t ring;        /* on ring_event, while there are wakers */
+    int ring_event;        /* -1: there was no waker yet */
+    atomic_bool rings;     /* ring_event was written to, and the wakers were not looked at yet */
+    bool calls_wakers;
+    struct waker *wakers;
     uv_poll_t signals;               /* on signal_event, from the first watch on */
     struct signal_watch *watches;
 };
@@ -31,8 +37,12 @@ struct timer {
     void *arg;
 };
 
+/* Of the wakers of a loop that rang, each is called once. Freed wakers go when none is being called. */
 struct waker {
-    uv_async_t uv;
+    struct waker *next;
+    struct loop *loop;
+    atomic_bool rings;
+    bool freed;
     void (*rung)(void *arg);
     void *arg;
 };
@@ -52,6 +62,7 @@ struct rc loop_new(struct loop **ret_loop, struct err *err)
 {
     struct loop *loop = heap_new(sizeof *loop);
     int failed = uv_loop_init(&loop->uv);
+    loop->ring_event = -1;
     if (failed) {
         free(loop);
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(failed));
@@ -80,10 +91,18 @@ void loop_free(struct loop *loop)
     uv_walk(&loop->uv, close_left_over, NULL);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&loop->uv) == 0);
+    if (loop->ring_event >= 0)
+        (void)close(loop->ring_event);
     free(loop);
 }
 
-void loop_run(struct loop *loop) { (void)uv_run(&loop->uv, UV_RUN_DEFAULT); }
+void loop_run(struct loop *loop)
+{
+    block_keep();
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    block_release();
+}
+
 void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
 
 static void on_idle(uv_idle_t *uv) { (void)uv; }
@@ -170,24 +189,73 @@ void timer_start(struct timer *timer, int64_t after_ms)
 void timer_stop(struct timer *timer) { (void)uv_timer_stop(&timer->uv); }
 void timer_free(struct timer *timer) { uv_close((uv_handle_t *)&timer->uv, free_handle); }
 
-static void on_wake(uv_async_t *uv)
+/* ---- wakers ----
+ *
+ * All wakers of a loop share one event descriptor. libuv has the like (uv_async_t), but there the loop spins until the
+ * thread that has woken it gets the processor back. Here that thread is done with the waker when it has set `rings`,
+ * and writes to the descriptor afterwards. */
+
+static void drop_freed(struct loop *loop)
 {
-    struct waker *waker = uv->data;
-    waker->rung(waker->arg);
+    for (struct waker **link = &loop->wakers, *waker; (waker = *link);) {
+        if (!waker->freed) {
+            link = &waker->next;
+            continue;
+        }
+        *link = waker->next;
+        free(waker);
+    }
+    if (!loop->wakers)
+        CHECK(uv_poll_stop(&loop->ring) == 0);
+}
+
+/* Each flag is cleared before what it stands for is looked at: whoever adds to that later rings again. */
+static void on_wake(uv_poll_t *uv, int status, int events)
+{
+    struct loop *loop = uv->data;
+    uint64_t count;
+    (void)status, (void)events;
+    (void)!read(loop->ring_event, &count, sizeof count);
+    atomic_store(&loop->rings, false);
+    loop->calls_wakers = true;
+    for (struct waker *waker = loop->wakers; waker; waker = waker->next)
+        if (atomic_exchange(&waker->rings, false) && !waker->freed)
+            waker->rung(waker->arg);
+    loop->calls_wakers = false;
+    drop_freed(loop);
 }
 
 struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg)
 {
     struct waker *waker = heap_new(sizeof *waker);
-    CHECK(uv_async_init(&loop->uv, &waker->uv, on_wake) == 0);
-    waker->uv.data = waker;
+    if (loop->ring_event < 0) {
+        loop->ring_event = system_open_event(EFD_NONBLOCK);
+        CHECK(loop->ring_event >= 0 && uv_poll_init(&loop->uv, &loop->ring, loop->ring_event) == 0);
+        loop->ring.data = loop;
+    }
+    if (!loop->wakers)
+        CHECK(uv_poll_start(&loop->ring, UV_READABLE, on_wake) == 0);
+    waker->loop = loop;
     waker->rung = rung;
     waker->arg = arg;
+    waker->next = loop->wakers;
+    loop->wakers = waker;
     return waker;
 }
 
-void waker_wake(struct waker *waker) { CHECK(uv_async_send(&waker->uv) == 0); }
-void waker_free(struct waker *waker) { uv_close((uv_handle_t *)&waker->uv, free_handle); }
+void waker_wake(struct waker *waker)
+{
+    struct loop *loop = waker->loop;
+    if (!atomic_exchange(&waker->rings, true) && !atomic_exchange(&loop->rings, true))
+        CHECK(system_raise_event(loop->ring_event) == 0);
+}
+
+void waker_free(struct waker *waker)
+{
+    waker->freed = true;
+    if (!waker->loop->calls_wakers)
+        drop_freed(waker->loop);
+}
 
 static void catch_signal(int number)
 {
