@@ -47,7 +47,7 @@ size_t api_body_max(struct str target)
 
 /* ---- matching ---- */
 
-/* Byte by byte: most patterns fail within a few, and every request meets the whole table. */
+/* Byte by byte: most patterns fail within a few. */
 static bool match_path(const char *pattern, struct str path, struct str params[PARAMS_MAX])
 {
     size_t at = 0;
@@ -58,21 +58,40 @@ static bool match_path(const char *pattern, struct str path, struct str params[P
                 return false;
             continue;
         }
-        size_t from = at;
-        while (at < path.n && path.p[at] != '/')
-            at++;
-        if (at == from)
+        struct str rest = str_sub(path, at, path.n);
+        size_t bytes = str_find(rest, '/');
+        if (bytes == 0)
             return false;
         CHECK(taken < PARAMS_MAX);
-        params[taken++] = str_sub(path, from, at);
+        params[taken++] = str_sub(rest, 0, bytes);
+        at += bytes;
         while (pattern[1] && pattern[1] != '/')
             pattern++;
     }
     return at == path.n;
 }
 
-/* Every path of the table is longer than "/api/"; the letter behind that tells most of them apart. */
+/* Every path of the table is longer than "/api/"; the letter behind that tells most of them apart, and the number of
+ * slashes most of the others: every request meets the whole table. */
 enum { LETTER_AT = sizeof "/api/" - 1 };
+
+static unsigned char count_slashes(struct str path)
+{
+    unsigned char count = 0;
+    for (size_t at = 0; (at += str_find(str_sub(path, at, path.n), '/')) < path.n; at++)
+        if (count < UINT8_MAX)
+            count++;
+    return count;
+}
+
+/* Of each route; counted at the first request, on the loop. */
+static const unsigned char *slashes_of_routes(void)
+{
+    static unsigned char counts[sizeof routes / sizeof *routes];
+    for (size_t i = 0; !counts[sizeof counts - 1] && i < sizeof counts; i++)
+        counts[i] = count_slashes(str_of(routes[i].path));
+    return counts;
+}
 
 /* NULL, with *ret_known telling whether another method would do. */
 static const struct route *find_route(struct str method, struct str path, struct str params[PARAMS_MAX],
@@ -82,8 +101,10 @@ static const struct route *find_route(struct str method, struct str path, struct
     if (path.n > 1 && path.p[path.n - 1] == '/')
         return NULL;
     char letter = path.n > LETTER_AT ? path.p[LETTER_AT] : '\0';
+    const unsigned char *slashes = slashes_of_routes();
+    unsigned char count = count_slashes(path);
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (routes[i].path[LETTER_AT] == letter && str_is(method, routes[i].method) &&
+        if (slashes[i] == count && routes[i].path[LETTER_AT] == letter && str_is(method, routes[i].method) &&
             match_path(routes[i].path, path, params))
             return &routes[i];
     for (size_t i = 0; i < sizeof routes / sizeof *routes && !*ret_known; i++)

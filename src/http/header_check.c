@@ -153,7 +153,7 @@ static struct rc take_framing(struct http_head *head, const struct http_header *
                               struct err *err)
 {
     for (int i = 0; i < FIELD_COUNT; i++) {
-        if (!str_same_letters(field->name, framing_fields[i].name))
+        if (field->name.n != framing_fields[i].name.n || !str_same_letters(field->name, framing_fields[i].name))
             continue;
         if (seen[i])
             return err_set(err, ERR_INVALID, "the header %s came twice", framing_fields[i].name.p);

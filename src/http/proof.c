@@ -14,12 +14,14 @@ struct digest proof_verifier(struct str token) { return sign_mac(token, STR("nod
 bool proof_claim_read(const struct http_request *request, struct proof_claim *ret_claim)
 {
     struct str mac, rest, scheme = str_cut(http_header(request, "authorization"), ' ', &rest);
+    if (!str_same_letters(scheme, STR("nod")))
+        return false;
     struct proof_claim claim;
     struct digest unused;
     claim.token_id = str_cut(rest, ' ', &rest);
     claim.nonce = str_cut(rest, ' ', &rest);
     claim.body = str_cut(rest, ' ', &mac);
-    if (!str_same_letters(scheme, STR("nod")) || str_empty(claim.token_id) || claim.nonce.n != NONCE_CHARS ||
+    if (str_empty(claim.token_id) || claim.nonce.n != NONCE_CHARS ||
         !digest_parse(claim.nonce, &unused) || !digest_parse(claim.body, &unused) || !digest_parse(mac, &claim.mac))
         return false;
     *ret_claim = claim;

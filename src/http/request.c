@@ -52,7 +52,7 @@ struct str http_header(const struct http_request *request, const char *name)
 {
     struct str wanted = str_of(name);
     for (size_t i = 0; i < request->header_count; i++)
-        if (str_same_letters(request->headers[i].name, wanted))
+        if (request->headers[i].name.n == wanted.n && str_same_letters(request->headers[i].name, wanted))
             return request->headers[i].value;
     return STR_NONE;
 }
