@@ -18,7 +18,8 @@ static void count_response(struct gate_figures *figures, enum decision decision,
     figures->response_ms_sum += (uint64_t)(took_ms > 0 ? took_ms : 0);
 }
 
-/* One line per answer in the operator's log, with the time it took. */
+/* One line per answer in the operator's log, with the time it took. An agent whose calls are denied may ask less often
+ * (quota.c); that is counted here, where the answer has been read. */
 static void responded(struct gate *gate, const struct event *event)
 {
     const struct open *open = open_find(gate, event->session, event->call);
@@ -29,6 +30,8 @@ static void responded(struct gate *gate, const struct event *event)
     enum decision decision = data.decision;
     int64_t took_ms = open ? event->at_ms - open->requested_ms : 0;
     count_response(&gate->figures, decision, took_ms);
+    if (open && (decision == DECISION_DENY || decision == DECISION_ABORT))
+        quota_denied(gate, open->actor);
     if (open && open->recovered)
         *(decision_by_person(decision) ? &gate->figures.recovered_answered : &gate->figures.recovered_lost) += 1;
     log_line(LOG_INFO, decision == DECISION_TIMEOUT ? "approval timed out" : "approval resolved",

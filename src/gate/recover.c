@@ -102,14 +102,6 @@ static void request_told(struct gate *gate, const struct event *request, const s
     open_add(gate, &approval);
 }
 
-static bool is_denial(const struct event *response)
-{
-    ARENA_SCOPE(scratch);
-    struct data_tool_approval_response data;
-    return READ_DATA(&scratch, tool_approval_response, response->data, &data) &&
-           (data.decision == DECISION_DENY || data.decision == DECISION_ABORT);
-}
-
 /* Takes a partial answer: the allow of one of several persons. */
 static void partial_told(struct gate *gate, const struct event *event)
 {
@@ -169,8 +161,6 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     struct open *open = map_take(&gate->core.open, call_key_str(&key));
     if (!open)
         return;
-    if (is_denial(event))
-        quota_denied(gate, open->actor);
     remember(gate, open, event);
     core_due_remove(&gate->core, open);
     waits_return_input(&gate->core, open);

@@ -7,12 +7,13 @@
 #include "base/log.h"
 #include "event/shapes.h"
 
-/* The text is searched before it is parsed: most calls are decided without a rule. */
+/* Most calls are decided without a rule, and are not parsed: the ids of rules are the last member of the verdict, and
+ * the verdict is the last of the call, so that their end is that of the text. */
 void rule_hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_call call;
-    bool perhaps = event->kind == EVENT_TOOL_CALL && str_has(event->data, STR("\"rules\":[")); /* most name none */
+    bool perhaps = event->kind == EVENT_TOOL_CALL && str_ends(event->data, STR("]}}"));
     if (!perhaps || !READ_DATA(&scratch, tool_call, event->data, &call) || !call.verdict)
         return;
     for (size_t i = 0; i < call.verdict->rules.count; i++) {

@@ -206,7 +206,8 @@ static const struct stat *look_at(struct file_look *look, const char *path, uint
 {
     if (look->turn != turn || strcmp(look->path, path) != 0) {
         look->turn = turn;
-        (void)snprintf(look->path, sizeof look->path, "%s", path);
+        if (strcmp(look->path, path) != 0)
+            (void)snprintf(look->path, sizeof look->path, "%s", path);
         look->there = stat(path, &look->st) == 0;
     }
     return look->there ? &look->st : NULL;
