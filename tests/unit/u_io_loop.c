@@ -1,0 +1,100 @@
+/* Wakers: the way into the loop from other threads. */
+#include "io/loop.h"
+
+#include "base/err.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 3, RINGS = 2000 };
+
+/* A number that threads raise, and the loop has seen. */
+struct bell {
+    struct loop *loop;
+    struct waker *waker, *other;
+    atomic_uint raised;
+    unsigned calls;
+};
+
+static void *ring_often(void *arg)
+{
+    struct bell *bell = arg;
+    for (int i = 0; i < RINGS; i++) {
+        (void)atomic_fetch_add(&bell->raised, 1);
+        waker_wake(bell->waker);
+    }
+    return NULL;
+}
+
+static void count_until_all(void *arg)
+{
+    struct bell *bell = arg;
+    bell->calls++;
+    if (atomic_load(&bell->raised) == THREADS * RINGS)
+        loop_stop(bell->loop);
+}
+
+/* The loop would sleep for ever if the last ring of all were lost. */
+static void no_ring_is_lost(void **state)
+{
+    (void)state;
+    struct bell bell = {0};
+    pthread_t threads[THREADS];
+    assert_int_equal(loop_new(&bell.loop, NULL).code, ERR_OK);
+    bell.waker = waker_new(bell.loop, count_until_all, &bell);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ring_often, &bell), 0);
+    loop_run(bell.loop);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(atomic_load(&bell.raised), THREADS * RINGS);
+    assert_true(bell.calls > 0 && bell.calls <= THREADS * RINGS);
+    waker_free(bell.waker);
+    loop_free(bell.loop);
+}
+
+static void never(void *arg)
+{
+    (void)arg;
+    fail_msg("a waker was called after it was freed");
+}
+
+static void free_both(void *arg)
+{
+    struct bell *bell = arg;
+    bell->calls++;
+    waker_free(bell->waker);
+    waker_free(bell->other);
+}
+
+/* Both have rung. The one that is called first frees them; without a waker the loop has nothing to wait for. */
+static void a_waker_may_be_freed_by_what_it_calls(void **state)
+{
+    (void)state;
+    struct bell bell = {0};
+    assert_int_equal(loop_new(&bell.loop, NULL).code, ERR_OK);
+    bell.other = waker_new(bell.loop, never, NULL);
+    bell.waker = waker_new(bell.loop, free_both, &bell); /* the last that was made is called first */
+    waker_wake(bell.other);
+    waker_wake(bell.waker);
+    waker_wake(bell.waker);
+    loop_run(bell.loop);
+    assert_int_equal(bell.calls, 1);
+    loop_free(bell.loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_ring_is_lost),
+        cmocka_unit_test(a_waker_may_be_freed_by_what_it_calls),
+    };
+    return cmocka_run_group_tests_name("wakers", tests, NULL, NULL);
+}
