@@ -2,17 +2,18 @@
 """An ACP agent that does what its prompt says, over the real wire: lines on standard input and output.
 
 A prompt is a list of steps in JSON; each is sent as a request or a notification, and what comes back is kept. With the
-word "say" before it a text is said. The "_meta" of session/new, session/load and session/set_config_option are members of their answers. FOLDER/log holds what came in and how each request was answered, one message a line.
+word "say" before it a text is said. After the step "stubborn" it writes FOLDER/ran when it is told to end. The "_meta" of session/new, session/load and session/set_config_option are members of their answers. FOLDER/log holds what came in and how each request was answered, one message a line.
 """
 import json
 import os
+import signal
 import sys
 import threading
 
 
 class Agent:
     def __init__(self, folder):
-        self.folder, self.number, self.answers = folder, 0, {}
+        self.folder, self.number, self.answers, self.stubborn = folder, 0, {}, False
         self.lock, self.moved = threading.Lock(), threading.Condition()
 
     def log(self, message):
@@ -36,6 +37,8 @@ class Agent:
     def step(self, session, step):
         if "raw" in step:
             self.say(step["raw"])
+        elif "stubborn" in step:
+            self.stubborn = True
         elif "update" in step:
             self.say({"method": "session/update", "params": {"sessionId": session, "update": step["update"]}})
         elif "flood" in step:
@@ -76,10 +79,18 @@ class Agent:
         elif "id" in message:
             self.say({"id": message["id"], "result": {}})
 
+    def leave(self, *_signal):
+        if self.stubborn:
+            with open(os.path.join(self.folder, "ran"), "w", encoding="utf-8"):
+                pass
+        os._exit(0)
+
     def serve(self):
+        signal.signal(signal.SIGTERM, self.leave)
         print("a banner that is no message", flush=True)
         for line in sys.stdin:
             self.take(json.loads(line))
+        self.leave()
 
 
 def heard(folder):

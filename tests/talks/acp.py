@@ -1,6 +1,7 @@
 """nod acp: between an editor and an agent. Both speak by hand here; real ones are in tests/real."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,8 +18,8 @@ OPTIONS = [{"optionId": "always", "name": "Always", "kind": "allow_always"}, {"o
 
 
 def ended(r):
-    """The relay has ended its agent. The status is the agent's: 0 when it saw the end of its input before the signal."""
-    r.process.wait(PATIENCE)
+    """The relay has killed its agent, whose status is its own."""
+    must(r.process.wait(PATIENCE) == 128 + signal.SIGKILL, f"the agent ended by itself: {r.process.returncode}")
     with open(r.errors.name, encoding="utf-8", errors="replace") as file:
         return "it is ended" in file.read()
 
@@ -220,6 +221,15 @@ def test_a_mode_among_the_options(world):
     must(r.answer(r.send("session/set_config_option", {"sessionId": "s1", "configId": "how", "value": "x", "_meta": options("plan")}))["result"], f"{r.lines}")
     r.send("session/set_config_option", {"sessionId": "s1", "configId": "how", "value": "x", "_meta": options("yolo")})
     must(ended(r), "an agent that was switched unasked goes on")
+    r.close()
+
+
+def test_an_agent_that_is_ended_does_nothing_more(world):
+    """Neither at the end of its input nor at a signal that it could catch: nobody would be asked."""
+    world.server()
+    r = Relayed(world)
+    r.prompt({"stubborn": True}, {"update": {"sessionUpdate": "current_mode_update", "currentModeId": "yolo"}})
+    must(ended(r) and not os.path.exists(os.path.join(r.folder, "ran")), "it did something before it ended")
     r.close()
 
 

@@ -27,6 +27,7 @@ static void drop(struct acp *acp, const char *who, const char *why)
     if (acp->dropped < DROPPED_MAX)
         return;
     cli_note("nod acp: too much of this; the agent is ended");
+    acp_kill_agent(acp);
     (void)relay_pipe_close(&acp->child.in);
     (void)acp_wait_agent(acp);
     _exit(1);
@@ -238,8 +239,8 @@ static struct str mode_unasked(struct acp *acp, const struct json *told, const s
 void acp_end_agent(struct acp *acp)
 {
     cli_note("nod acp: the agent is in a mode in which it asks less; it is ended");
+    acp_kill_agent(acp); /* first: at the end of its input it could still do something, and nobody would be asked */
     relay_pipe_close(&acp->child.in);
-    acp_kill_agent(acp);
 }
 
 /* Notes what the agent said and which tools it uses; a held call gets its result from the update that ends the

@@ -79,7 +79,7 @@ void acp_kill_agent(struct acp *acp)
     if (acp->box)
         agent_box_kill(acp->box);
     else
-        (void)kill(-acp->child.pid, SIGTERM);
+        (void)kill(-acp->child.pid, SIGKILL);
 }
 
 int acp_wait_agent(struct acp *acp)
@@ -127,21 +127,31 @@ static struct rc describe(struct acp *acp, struct err *err)
 
 /* ---- the end ---- */
 
-/* Does not return. */
-static void end(struct acp *acp, bool agent_ended)
+enum { STATUS_OF_AGENT = -1 };
+
+/* Whether nobody has said so before. */
+static bool say_ending(struct acp *acp)
 {
     (void)pthread_mutex_lock(&acp->lock);
     bool first = !acp->ending;
     acp->ending = true;
     (void)pthread_cond_broadcast(&acp->moved);
     (void)pthread_mutex_unlock(&acp->lock);
-    while (!first)
+    return first;
+}
+
+/* Does not return. Of two threads the first one ends the process; without an editor it is always the main thread, which
+ * knows what came of the prompt. */
+static void end(struct acp *acp, int status)
+{
+    bool first = say_ending(acp);
+    while (!first && !acp->headless)
         (void)pause();
     acp_take_back(acp, STR_NONE, STR_NONE);
     relay_pipe_close(&acp->child.in);
-    int status = acp_wait_agent(acp);
+    int of_agent = acp_wait_agent(acp);
     relay_record_end(&acp->record);
-    _exit(agent_ended ? status : 0);
+    _exit(status == STATUS_OF_AGENT ? of_agent : status);
 }
 
 static void *read_agent(void *arg)
@@ -149,7 +159,10 @@ static void *read_agent(void *arg)
     struct acp *acp = arg;
     if (!relay_read_lines(acp->child.out, ACP_LINE_BYTES, acp_from_agent, acp))
         cli_note("nod acp: the agent wrote a line of more than %d bytes; it is ended", ACP_LINE_BYTES);
-    end(acp, true);
+    if (acp->headless)
+        (void)say_ending(acp);
+    else
+        end(acp, STATUS_OF_AGENT);
     return NULL;
 }
 
@@ -174,9 +187,8 @@ struct rc acp_command(struct cli *cli, struct err *err)
         cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
     if (rc_bad(rc)) {
         cli_note("nod: %s", err->text);
-        acp_kill_agent(&acp);
-        _exit(1);
+        acp_kill_agent(&acp); /* it may have been refused for its mode */
     }
-    end(&acp, false);
+    end(&acp, rc_bad(rc) ? 1 : 0);
     return RC_OK;
 }

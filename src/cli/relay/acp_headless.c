@@ -12,14 +12,15 @@ static struct rc request(struct acp *acp, const struct buf *line, const char *id
                          const struct json **ret_result, struct err *err)
 {
     const struct json *answer = NULL;
-    bool mine = false;
+    bool mine;
     acp_from_editor(acp, str_sub(buf_str(line), 0, line->n - 1));
     (void)pthread_mutex_lock(&acp->lock);
-    while (!mine && !acp->ending) {
+    for (;;) { /* an agent that ends with its answer has answered */
         struct str text = arena_str(arena, acp->reply);
         mine = text.n && rc_ok(json_parse(arena, text, &answer, NULL)) && str_is(json_text(answer, "id"), id);
-        if (!mine)
-            (void)pthread_cond_wait(&acp->moved, &acp->lock);
+        if (mine || acp->ending)
+            break;
+        (void)pthread_cond_wait(&acp->moved, &acp->lock);
     }
     acp->reply = STR_NONE;
     (void)pthread_mutex_unlock(&acp->lock);
