@@ -39,6 +39,47 @@ bool rpc_is_plain(const struct json *message)
     return rpc_spelled(message, names);
 }
 
+/* ---- lines that cannot be read ---- */
+
+/* The position of the quote that ends the string at `at`, or of the end of the line. */
+static size_t string_end(struct str line, size_t at)
+{
+    for (at++; at < line.n && line.p[at] != '"'; at++)
+        if (line.p[at] == '\\')
+            at++;
+    return at < line.n ? at : line.n;
+}
+
+bool rpc_peek(struct arena *arena, struct str line, struct str *ret_id, bool *ret_is_request)
+{
+    struct str key = STR_NONE;
+    const struct json *id = NULL;
+    unsigned depth = 0, ids = 0;
+    *ret_is_request = false;
+    if (!str_starts(str_trim(line), STR("{")))
+        return false;
+    for (size_t i = 0, from = 0; i < line.n; i++) {
+        char c = line.p[i];
+        if (c == '"')
+            i = string_end(line, i);
+        bool closes = c == '}' || c == ']', is_end = depth == 1 && (c == ',' || closes);
+        if (is_end && str_is(key, "\"id\"") && ids++ == 0)
+            (void)json_parse(arena, str_trim(str_sub(line, from, i)), &id, NULL);
+        if (depth == 1 && c == ':') {
+            key = str_trim(str_sub(line, from, i));
+            *ret_is_request = *ret_is_request || str_is(key, "\"method\"");
+        }
+        if (is_end || (depth == 1 && c == ':') || (depth == 0 && c == '{'))
+            from = i + 1;
+        depth += c == '{' || c == '[' ? 1 : 0;
+        depth -= closes && depth ? 1 : 0;
+    }
+    if (ids != 1 || !id || (id->type != JSON_STRING && id->type != JSON_NUMBER))
+        return false;
+    *ret_id = id->raw;
+    return true;
+}
+
 /* ---- writing ---- */
 
 static struct json_out open_line(struct buf *buf)

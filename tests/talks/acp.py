@@ -351,6 +351,28 @@ def test_a_hostile_agent_is_allowed_nothing(world):
     eventually(lambda: not admin.pending(), "what waited is taken back when the editor leaves")
 
 
+NUL = {"x": "\0"}  # as JSON, which others read and Nod does not
+
+
+def test_a_message_that_cannot_be_read_is_answered(world):
+    """A request to its sender, an answer to its receiver in its place; nothing of it is passed on."""
+    admin = world.server().admin()
+    r = Relayed(world)
+    r.prompt({"method": "session/request_permission", "params": NUL}, {"raw": json.dumps({"jsonrpc": "2.0", "id": 99, "result": NUL})},
+             {"method": "terminal/output", "params": {"terminalId": "1"}})
+    must(r.answered()[0]["error"]["code"] == -32700 and r.answer(99)["error"]["code"] == -32700 and not admin.pending(), f"{r.answered()} {r.lines}")
+    must(r.answer(r.send("session/set_mode", NUL))["error"]["code"] == -32700, "the editor waits for ever")
+    r.put({"id": r.asked("terminal/output")["id"], "result": NUL})
+    must(r.answered(2)[1]["error"]["code"] == -32700 and '"x":' not in json.dumps([heard(r.folder)[-1], r.lines]), f"{r.answered(2)}")
+    r.close()
+    r = headless(world, {"method": "fs/read_text_file", "params": {"path": "a", **NUL}})
+    must(r.answered()[0]["error"]["code"] == -32700 and r.process.wait(PATIENCE) == 0, "the agent waits for ever")
+    r.process.stdin.close()
+    r = headless(world, {"raw": json.dumps({"jsonrpc": "2.0", "id": "nod:prompt", "result": {"stopReason": "end_turn", **NUL}})}, FORM)
+    must(r.process.wait(PATIENCE) == 1, "an answer that cannot be read is none")
+    r.process.stdin.close()
+
+
 FORM = {"method": "elicitation/create", "params": {"mode": "form", "message": "which colour", "requestedSchema": {
     "type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}}}
 

@@ -286,6 +286,8 @@ def test_what_cannot_be_read_is_not_passed_on(world):
         p.send(line)
     call = waiting(admin, "mcp__fs__echo")
     must(call["toolCall"]["input"] == {"text": "batched"} and not p.calls(), f"{call}, {p.calls()}")
+    p.send(b'{"jsonrpc":"2.0","id":42,"method":"tools/call","params":{"name":"echo","arguments":{"text":"\\u0000"}}}')
+    must(p.answer(42)["error"]["code"] == -32700, "the client waits for ever")
     p.send({"id": 41, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "the same id"}}})
     must(p.answer(41)["error"]["code"] == -32600, "a second call of an open id")
     must(len([q for q in admin.pending() if q["toolCall"]["name"] == "mcp__fs__echo"]) == 1, "it is asked about")

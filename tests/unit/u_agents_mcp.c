@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agents/mcp.h"
+#include "agents/rpc.h"
 #include "io/file.h"
 
 struct count {
@@ -125,6 +126,37 @@ static void a_version_that_both_know(void **state)
     }
 }
 
+static void the_id_of_a_line_that_cannot_be_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *id; /* NULL: none is found */
+        bool is_request;
+    } rows[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"params\":{\"id\":8,\"a\":\"\\u0000\"}}", "7", true},
+        {"{\"params\":[{\"id\":1}],\"method\":\"x\",\"id\" : \"a,}\\\"b\" }", "\"a,}\\\"b\"", true},
+        {"{\"id\":3,\"result\":{\"method\":\"\\u0000\"}}", "3", false},
+        {"{\"method\":\"x\",\"method\":\"y\",\"id\":9}", "9", true},
+        {"{\"id\":1,\"id\":2,\"method\":\"x\"}", NULL, true},
+        {"{\"id\":null,\"method\":\"x\"}", NULL, true},
+        {"{\"id\":{\"id\":4},\"method\":\"x\"}", NULL, true},
+        {"{\"a\":\"\\\"id\\\":5\"", NULL, false},
+        {"[{\"id\":6,\"method\":\"x\"}]", NULL, false},
+        {"{\"id\":\"never", NULL, false},
+        {"a banner", NULL, false},
+        {"", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ARENA_SCOPE(arena);
+        struct str id = STR_NONE;
+        bool is_request;
+        bool found = rpc_peek(&arena, str_of(rows[i].line), &id, &is_request);
+        assert_int_equal(found, rows[i].id != NULL);
+        assert_true(!found || str_is(id, rows[i].id));
+        assert_int_equal(is_request, rows[i].is_request);
+    }
+}
+
 static void a_question_has_the_shape_of_one(void **state)
 {
     (void)state;
@@ -151,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_client),
         cmocka_unit_test(a_version_that_both_know),
+        cmocka_unit_test(the_id_of_a_line_that_cannot_be_read),
         cmocka_unit_test(a_question_has_the_shape_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

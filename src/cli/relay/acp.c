@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601 };
+enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601, RPC_UNREADABLE = -32700 };
 
 static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
 static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
@@ -33,8 +33,25 @@ static void drop(struct acp *acp, const char *who, const char *why)
     _exit(1);
 }
 
+/* Whoever waits for an answer gets one: the sender of a request that is dropped, the receiver of an answer that is. */
+static void answer_dropped(struct acp *acp, struct arena *arena, struct str line, bool of_agent, const char *why)
+{
+    BUF_SCOPE(out, LIMIT_BODY_BYTES);
+    struct str id;
+    bool is_request;
+    if (!rpc_peek(arena, line, &id, &is_request))
+        return;
+    rpc_error(&out, id, RPC_UNREADABLE, arena_printf(arena, "Nod cannot read this message: %s", why));
+    if (out.over)
+        return;
+    if (of_agent == is_request)
+        (void)relay_pipe_send(&acp->child.in, &out);
+    else
+        acp_deliver(acp, id, str_sub(buf_str(&out), 0, out.n - 1));
+}
+
 /* False: there is nothing in the line that could be passed on. */
-static bool read_message(struct acp *acp, struct arena *arena, struct str line, const char *who,
+static bool read_message(struct acp *acp, struct arena *arena, struct str line, bool of_agent,
                          struct acp_message *ret_message)
 {
     struct err err = {.code = ERR_OK};
@@ -42,7 +59,8 @@ static bool read_message(struct acp *acp, struct arena *arena, struct str line, 
         return false;
     if (rc_ok(acp_read(arena, line, ret_message, &err)))
         return true;
-    drop(acp, who, err.text);
+    answer_dropped(acp, arena, line, of_agent, err.text);
+    drop(acp, of_agent ? "the agent" : "the editor", err.text);
     return false;
 }
 
@@ -196,7 +214,7 @@ void acp_from_editor(void *arg, struct str line)
     struct acp *acp = arg;
     ARENA_SCOPE(arena);
     struct acp_message m;
-    if (!read_message(acp, &arena, line, "the editor", &m))
+    if (!read_message(acp, &arena, line, false, &m))
         return;
     struct str mode = acp_mode_wanted(&m);
     if (!str_empty(mode) && !acp_mode_is_safe(acp->agent, mode)) {
@@ -344,7 +362,7 @@ void acp_from_agent(void *arg, struct str line)
     struct acp *acp = arg;
     ARENA_SCOPE(arena);
     struct acp_message m;
-    if (!read_message(acp, &arena, line, "the agent", &m))
+    if (!read_message(acp, &arena, line, true, &m))
         return;
     if (str_empty(m.method)) {
         if (take_answer(acp, &m))

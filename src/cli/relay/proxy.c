@@ -386,6 +386,14 @@ static void note_dropped(struct proxy *proxy, const char *who, const char *why)
     _exit(1);
 }
 
+/* Refuses a line; the sender of a request learns that it was this one. */
+static void refuse_unreadable(struct proxy *proxy, struct arena *arena, struct str line, int code, const char *words)
+{
+    struct str id;
+    bool is_request, known = rpc_peek(arena, line, &id, &is_request) && is_request;
+    refuse_message(proxy, known ? id : STR_NONE, code, words);
+}
+
 /* 2025-03-26 knows messages of several messages: they go on one by one. */
 static void split(struct proxy *proxy, const struct json *batch)
 {
@@ -407,11 +415,11 @@ void proxy_from_client(void *arg, struct str line)
         return;
     if (rc_bad(json_parse_given(&arena, line, &json, &err))) {
         note_dropped(proxy, "the client", err.text);
-        refuse_message(proxy, STR_NONE, RPC_UNREADABLE, err.text);
+        refuse_unreadable(proxy, &arena, line, RPC_UNREADABLE, err.text);
     } else if (json->type == JSON_ARRAY) {
         split(proxy, json);
     } else if (json->type != JSON_OBJECT || rc_bad(mcp_read(&arena, line, &message, &err))) {
-        refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
+        refuse_unreadable(proxy, &arena, line, RPC_BAD_REQUEST, "this is no message");
     } else if (str_is(message.method, "tools/call")) {
         if (str_empty(message.id))
             note_dropped(proxy, "the client", "a call without an id");
