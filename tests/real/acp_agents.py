@@ -316,8 +316,11 @@ def with_settings_of_the_repository(place, kind, trusted=False):
         for path, text in hostile(kind, d).items():
             os.makedirs(os.path.dirname(os.path.join(d.project, path)), exist_ok=True)
             d.put(path, text)
-        if trusted:
+        if trusted and kind == "gemini":
             place.environment["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
+        elif trusted:
+            with open(os.path.join(place.folder, ".qwen/trustedFolders.json"), "w", encoding="utf-8") as file:
+                json.dump({d.project: "TRUST_FOLDER"}, file)
         d.model.script += [d.bash("echo hi > said.txt"), d.write(os.path.join(d.project, "made.txt"), "hello\n")]
         editor = Editor(d, relay(d, kind))
         editor.sees("session")
@@ -329,7 +332,9 @@ def with_settings_of_the_repository(place, kind, trusted=False):
         must("made.txt" in json.dumps(second["toolCall"]["input"]) and not d.has("made.txt"), f"{second}")
         d.decide(second)
         editor.sees("end")
-        must(trusted or kind == "qwen" or not d.has("ran.txt"), "a program of the repository ran unasked")
+        must(trusted or not d.has("ran.txt"), "a program of the repository ran unasked")
+        if trusted:
+            eventually(lambda: d.has("ran.txt"), "the settings are read where the person trusts them")
         editor.close()
 
 
@@ -344,6 +349,10 @@ def test_gemini_settings_of_a_trusted_repository_make_it_ask_no_less(place):
 
 def test_qwen_settings_of_the_repository_make_it_ask_no_less(place):
     with_settings_of_the_repository(place, "qwen")
+
+
+def test_qwen_settings_of_a_trusted_repository_make_it_ask_no_less(place):
+    with_settings_of_the_repository(place, "qwen", trusted=True)
 
 
 def test_codex_settings_of_the_repository_make_it_ask_no_less(place):

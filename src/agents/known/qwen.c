@@ -3,10 +3,11 @@
 
 static const struct agent_event events[] = {{"PreToolUse", HOOK_BEFORE, 1000}, {NULL, HOOK_OTHER, 0}};
 
-/* These come before the settings of the folder, which may say otherwise. */
+/* These come before the settings of the folder, which may say otherwise. Those are read only where the person trusts
+ * the folder: they name hooks and MCP servers, which are started unasked. */
 static const char settings[] =
     "{\"permissions\":{\"ask\":[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]},"
-    "\"tools\":{\"approvalMode\":\"default\"}}\n";
+    "\"tools\":{\"approvalMode\":\"default\"},\"security\":{\"folderTrust\":{\"enabled\":true}}}\n";
 
 const struct agent agent_qwen = {
     .name = "qwen",
@@ -18,7 +19,8 @@ const struct agent agent_qwen = {
     .acp = {.programs = WORDS("qwen"), .variable = "QWEN_CODE_SYSTEM_SETTINGS_PATH", .value = "{file}",
             .file = settings, .file_name = "qwen.json",
             .safe_modes = WORDS("default", "plan"),
-            .not_asked = "its own memory and lists; hooks and MCP servers in settings of the folder"},
+            .not_asked = "its own memory and lists; hooks and MCP servers in settings of a folder that "
+                         "~/.qwen/trustedFolders.json names"},
     /* It sends everything through the proxy of the box, also to its own loopback device: its key must be inside. */
     .boxed = {.variables = WORDS("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_CODE_NO_RELAUNCH"),
               .files = WORDS(".qwen/settings.json"), .credentials = ".qwen/oauth_creds.json"},
