@@ -79,6 +79,13 @@ def call(folder, name, given, given_up):
     return text("echo: " + str(given.get("text")))
 
 
+def rounds(params):
+    """The tool that wants something of its client before it goes on, as since 2026: what its argument names."""
+    if "inputResponses" in params:
+        return text("it went on", resultType="complete")
+    return {"resultType": "input_required", "requestState": "begun", "inputRequests": {"it": {"method": params["arguments"]["text"], "params": {"message": "for you"}}}}
+
+
 class Lines:
     def __init__(self, folder):
         self.folder, self.open, self.lock = folder, {}, threading.Lock()
@@ -93,7 +100,7 @@ class Lines:
 
     def do(self, message, given_up):
         params = message["params"]
-        result = call(self.folder, params["name"], params.get("arguments", {}), given_up)
+        result = rounds(params) if params["name"] == "rounds" else call(self.folder, params["name"], params.get("arguments", {}), given_up)
         if params["name"] == "change":
             self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         self.answer(message, result)

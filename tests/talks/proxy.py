@@ -261,6 +261,54 @@ def test_sampling_waits_too(world):
     p.close()
 
 
+def test_a_call_of_several_rounds_is_asked_about_once(world):
+    """The next round goes on with the call that was allowed: once, with its arguments and state, and not with those that a person edited."""
+    admin = world.server().admin()
+    p = Proxied(world, begin=False, tools=[tool("rounds")])
+    form = {"text": "elicitation/create"}
+
+    def decide(decision="allow_once", tool="rounds", **more):
+        call = waiting(admin, f"mcp__fs__{tool}")
+        admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
+        return call
+
+    def go_on(given=form, **more):
+        p.number += 1
+        p.send({"id": p.number, "method": "tools/call", "params": {"name": "rounds", "arguments": given, **more}})
+        return p.number
+
+    def begin(given=form, **more):
+        number = go_on(given)
+        call = decide(**more)
+        return p.answer(number)["result"], call
+
+    began, call = begin()
+    must(began["resultType"] == "input_required", f"{began}")
+    answers = {"inputResponses": {"it": {"action": "accept"}}, "requestState": "begun"}
+    for other in ({**answers, "requestState": "another"}, {"inputResponses": {}}, {**answers, "given": {"text": "roots/list"}}, {}):
+        number = go_on(**other)
+        decide("deny", feedback="asked")
+        must(p.said(number) == "asked", f"{other}")
+    must(p.said(go_on(**answers)) == "it went on" and not admin.pending(), "asked twice")
+    results = eventually(lambda: [e["data"] for e in admin.events(session=call["sessionId"], types="TOOL_RESULT") if e["data"]["toolCallId"] == call["toolCallId"]], "the result of both rounds")
+    must(len(results) == 1 and "it went on" in json.dumps(results), f"{results}")
+    number = go_on(**answers)
+    decide("deny", feedback="once")
+    must(p.said(number) == "once", "it covers more than one")
+    begin(updatedInput={"text": "roots/list"})
+    number = go_on(**answers)
+    decide("deny", feedback="not as edited")
+    must(p.said(number) == "not as edited", "what a person has edited ran unedited")
+    sampling = {"text": "sampling/createMessage"}
+    number = go_on(sampling)
+    decide()
+    must("for you" in json.dumps(decide("deny", "sampling", feedback="my model")["toolCall"]["input"]) and p.answer(number)["result"]["isError"] and p.said(number) == "my model", f"{p.lines}")
+    number = go_on(sampling, **answers)
+    decide("deny", feedback="it was denied")
+    must(p.said(number) == "it was denied", "a call that ended goes on")
+    p.close()
+
+
 def test_a_tool_does_not_share_its_rules_with_sampling(world):
     """A tool named as the server's own requests are: an allow for it would let the server use the client's model."""
     admin = world.server().admin()

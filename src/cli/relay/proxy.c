@@ -8,6 +8,9 @@
  * 3. sampling/createMessage, with which a server uses the client's model, waits in the same way.
  * 4. elicitation/create, a form of the server, is a question to a person if the client shows no forms.
  * 5. notifications/cancelled of a call that waits takes its question back, and the server never hears of the call.
+ * 6. Since 2026 a server that wants something of the client first answers the call with "input_required", and the
+ *    client calls again with what it wanted: the call that was allowed covers the next one of the same arguments, once.
+ *    A server that wants the client's model in this way waits as in 3.
  */
 #include "cli/relay/proxy.h"
 
@@ -45,7 +48,12 @@ struct proxy_held {
     unsigned users, times;
     bool samples;           /* a request of the server, for the client's model or for a form */
     bool form;
+    bool round;             /* an answer of the server that wants the client's model before it goes on */
     bool forwarded;
+    bool edited;            /* passed on with other arguments than the client's */
+    bool goes_on;           /* answered with "input_required": the next call of the same may go on with it */
+    struct str state;       /* what that call must bring back; JSON */
+    bool covered;           /* goes on with one that was allowed */
 };
 
 /* ---- the list ---- */
@@ -80,7 +88,27 @@ static void unlist(struct proxy_held *held)
 static struct proxy_held *find(struct proxy *proxy, struct str id, bool samples)
 {
     for (struct proxy_held *held = proxy->first; held; held = held->next)
-        if (held->samples == samples && str_eq(held->message.id, id))
+        if (held->samples == samples && !held->goes_on && str_eq(held->message.id, id))
+            return held;
+    return NULL;
+}
+
+static struct str raw_of(const struct json *object, const char *key)
+{
+    const struct json *value = json_get(object, key);
+    return value ? value->raw : STR_NONE;
+}
+
+/* The call with which this one goes on: it was allowed as it stands, and its server wanted more. With the lock held. */
+static struct proxy_held *find_begun(struct proxy *proxy, const struct proxy_held *next)
+{
+    const struct json *params = next->message.params;
+    struct str arguments = raw_of(params, "arguments"), state = raw_of(params, "requestState");
+    if (next->samples || (!json_get(params, "inputResponses") && str_empty(state)))
+        return NULL;
+    for (struct proxy_held *held = proxy->first; held; held = held->next)
+        if (held->goes_on && !held->edited && str_eq(held->name, next->name) && json_same_tokens(held->state, state) &&
+            json_same_tokens(raw_of(held->message.params, "arguments"), arguments))
             return held;
     return NULL;
 }
@@ -109,7 +137,7 @@ static void answer(struct proxy_held *held, const struct buf *line)
     struct str bytes = buf_str(line);
     if (line->over || !line->n)
         return;
-    if (held->samples)
+    if (held->samples && !held->round)
         (void)proxy->back->send(proxy, str_sub(bytes, 0, bytes.n - 1));
     else
         (void)relay_pipe_send(&proxy->client, line);
@@ -118,7 +146,7 @@ static void answer(struct proxy_held *held, const struct buf *line)
 static void refuse(struct proxy_held *held, struct str words)
 {
     BUF_SCOPE(line, PROXY_LINE_BYTES);
-    if (held->samples)
+    if (held->samples && !held->round)
         rpc_error(&line, held->message.id, RPC_SAMPLING_REFUSED, words);
     else
         mcp_refuse(&line, &held->message, words);
@@ -184,7 +212,7 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
     struct proxy_tool tool = {0};
     struct relay_ask asked = asking(held);
     JSON_SCOPE(form, out, LIMIT_LARGE_BODY_BYTES);
-    const struct json *input = held->samples ? held->message.params : held->message.arguments;
+    const struct json *input = held->samples ? held->message.params : held->message.arguments, *answer = NULL;
     struct relay_question question = {.id = held->call, .cwd = proxy->gate.cwd, .by_default = STR("ask"),
                                       .source = held->samples ? STR_NONE : proxy->source};
     TRY(relay_gate_session(&proxy->gate, err));
@@ -192,6 +220,10 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
         TRY(proxy_tool(proxy, &held->arena, held->name, &tool, err));
         TRY(agree(held, &tool, err));
     }
+    if (held->covered)
+        return RC_OK;
+    if (held->round && rc_ok(json_parse(&held->arena, held->line, &answer, NULL)))
+        input = json_get(json_get(answer, "result"), "inputRequests");
     if (held->form) {
         form_put(&out, proxy->name, held->message.params);
         question.name = STR("Elicitation");
@@ -245,8 +277,9 @@ static void forward(struct proxy_held *held, struct str edited)
     }
     lock(proxy);
     bool passes = !atomic_load(&held->cancelled) && !str_empty(line);
-    if (passes) {
+    if (passes && !held->round) {
         held->forwarded = true;
+        held->edited = !str_empty(edited);
         proxy->held_count--;
     }
     forget_oldest(proxy);
@@ -267,6 +300,24 @@ static void answer_form(struct proxy_held *held, const struct call *call)
     answer(held, &line);
 }
 
+/* The call of several rounds, of which this is one, was allowed and ends without a result. */
+static void end_call(struct proxy_held *held)
+{
+    struct proxy *proxy = held->proxy;
+    struct str call = held->covered ? held->call : STR_NONE;
+    lock(proxy);
+    for (struct proxy_held *begun = proxy->first; begun && str_empty(call); begun = begun->next) {
+        if (!begun->goes_on || !str_eq(begun->message.id, held->message.id))
+            continue;
+        call = arena_str(&held->arena, begun->call);
+        unlist(begun);
+        break;
+    }
+    unlock(proxy);
+    if (!str_empty(call))
+        relay_report(&proxy->gate, call, STR("\"it did not go on\""), true);
+}
+
 static void *wait_at_gate(void *arg)
 {
     struct proxy_held *held = arg;
@@ -275,7 +326,7 @@ static void *wait_at_gate(void *arg)
     struct call call = {0};
     struct rc rc = judge(held, &call, &err);
     bool taken_back = atomic_load(&held->cancelled);
-    bool allowed = rc_ok(rc) && call.status == CALL_ALLOWED && call_allowed(&call);
+    bool allowed = rc_ok(rc) && (held->covered || (call.status == CALL_ALLOWED && call_allowed(&call)));
     struct str edited = held->samples ? STR_NONE : call.updated_input;
     if (held->form && !taken_back)
         answer_form(held, rc_ok(rc) ? &call : NULL);
@@ -285,6 +336,10 @@ static void *wait_at_gate(void *arg)
         refuse(held, agent_words(&held->arena, &call));
     else if (!taken_back)
         refuse(held, arena_printf(&held->arena, "Nod did not allow this: %s", err.text));
+    if (held->round && allowed)
+        relay_report(&proxy->gate, held->call, STR("\"the client was asked\""), false);
+    if (!allowed && (held->round || held->covered))
+        end_call(held);
     lock(proxy);
     if (!held->forwarded)
         unlist(held);
@@ -311,25 +366,35 @@ static const char *trouble_of(struct proxy *proxy, const struct proxy_held *held
     return NULL;
 }
 
-static void hold(struct proxy *proxy, struct str line, bool samples)
+enum proxy_from { FROM_CLIENT, FROM_SERVER, ROUND_OF_SERVER };
+
+static void hold(struct proxy *proxy, struct str line, enum proxy_from from)
 {
     struct proxy_held *held = heap_new(sizeof *held);
+    bool samples = from != FROM_CLIENT;
     held->proxy = proxy;
     held->samples = samples;
+    held->round = from == ROUND_OF_SERVER;
     held->users = 1;
     held->line = arena_str(&held->arena, line);
     CHECK(rc_ok(mcp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
+    held->message.modern = held->message.modern || held->round;
     held->form = samples && str_is(held->message.method, "elicitation/create");
     held->name = samples ? STR(SAMPLING) : json_text(held->message.params, "name");
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     lock(proxy);
     const char *trouble = trouble_of(proxy, held);
+    struct proxy_held *begun = trouble ? NULL : find_begun(proxy, held);
+    if (begun) {
+        held->covered = true;
+        held->call = arena_str(&held->arena, begun->call);
+        unlist(begun);
+    }
     if (!trouble) {
         held->users++;
         held->next = proxy->first;
         proxy->first = held;
         proxy->held_count++;
-        proxy->modern = proxy->modern || held->message.modern;
     }
     unlock(proxy);
     if (!trouble && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
@@ -404,6 +469,15 @@ static void split(struct proxy *proxy, const struct json *batch)
             refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
 }
 
+/* Our own questions to the server are of the client's revision. */
+static void note_revision(struct proxy *proxy, const struct mcp_message *message)
+{
+    bool begins = str_is(message->method, "initialize"); /* in an older one, whatever was tried before */
+    lock(proxy);
+    proxy->modern = !begins && (proxy->modern || message->modern);
+    unlock(proxy);
+}
+
 void proxy_from_client(void *arg, struct str line)
 {
     struct proxy *proxy = arg;
@@ -421,10 +495,11 @@ void proxy_from_client(void *arg, struct str line)
     } else if (json->type != JSON_OBJECT || rc_bad(mcp_read(&arena, line, &message, &err))) {
         refuse_unreadable(proxy, &arena, line, RPC_BAD_REQUEST, "this is no message");
     } else if (str_is(message.method, "tools/call")) {
+        note_revision(proxy, &message);
         if (str_empty(message.id))
             note_dropped(proxy, "the client", "a call without an id");
         else
-            hold(proxy, line, false);
+            hold(proxy, line, FROM_CLIENT);
     } else if (str_empty(message.cancels) || !cancel(proxy, message.cancels)) {
         BUF_SCOPE(offer, PROXY_LINE_BYTES * 2);
         bool begins = str_is(message.method, "initialize");
@@ -432,6 +507,7 @@ void proxy_from_client(void *arg, struct str line)
         lock(proxy);
         proxy->shows_forms = begins ? offers : proxy->shows_forms;
         unlock(proxy);
+        note_revision(proxy, &message);
         if (!proxy->back->send(proxy, offers ? buf_str(&offer) : line))
             proxy_server_gone(proxy);
         if (str_is(message.method, "notifications/initialized") || str_is(message.method, "tools/list"))
@@ -441,7 +517,19 @@ void proxy_from_client(void *arg, struct str line)
 
 /* ---- from the server ---- */
 
-/* The result of a call that we passed on. */
+static bool wants_more(const struct json *result) { return str_is(json_text(result, "resultType"), "input_required"); }
+
+/* Whether the server wants the client's model before it goes on. */
+static bool wants_model(const struct json *result)
+{
+    const struct json *wanted = wants_more(result) ? json_get(result, "inputRequests") : NULL;
+    for (const struct json *one = wanted ? wanted->first : NULL; one; one = one->next)
+        if (str_is(json_text(one, "method"), "sampling/createMessage"))
+            return true;
+    return false;
+}
+
+/* The result of a call that we passed on. One that wants more is no result yet. */
 static void take_result(struct proxy *proxy, struct str id, const struct json *json)
 {
     ARENA_SCOPE(arena);
@@ -449,7 +537,10 @@ static void take_result(struct proxy *proxy, struct str id, const struct json *j
     struct str call = STR_NONE;
     lock(proxy);
     struct proxy_held *held = find(proxy, id, false);
-    if (held && held->forwarded) {
+    if (held && held->forwarded && wants_more(result)) {
+        held->goes_on = true;
+        held->state = arena_str(&held->arena, raw_of(result, "requestState"));
+    } else if (held && held->forwarded) {
         call = arena_str(&arena, held->call);
         unlist(held);
     }
@@ -471,7 +562,7 @@ static bool take(struct proxy *proxy, const struct json *json)
                    (str_is(method, "elicitation/create") && proxy->shows_forms);
     unlock(proxy);
     if (asks_us && id) {
-        hold(proxy, json->raw, true);
+        hold(proxy, json->raw, FROM_SERVER);
         return true;
     }
     if (!str_empty(method) || !id)
@@ -480,7 +571,10 @@ static bool take(struct proxy *proxy, const struct json *json)
         return true;
     proxy_web_version(proxy, json_text(json_get(json, "result"), "protocolVersion"));
     take_result(proxy, id->raw, json);
-    return false;
+    if (!wants_model(json_get(json, "result")))
+        return false;
+    hold(proxy, json->raw, ROUND_OF_SERVER);
+    return true;
 }
 
 /* Whether a less strict parser might find a request in the line. Looks for escaped ASCII letters, which serve only to
@@ -533,7 +627,7 @@ void proxy_server_gone(struct proxy *proxy)
     proxy->ending = true;
     (void)pthread_cond_broadcast(&proxy->listed);
     for (struct proxy_held *held = first ? proxy->first : NULL; held; held = held->next) {
-        if (held->samples)
+        if (held->samples || held->goes_on)
             continue;
         refuse_message(proxy, held->message.id, RPC_SERVER_GONE, "the MCP server is gone");
     }
