@@ -12,6 +12,7 @@ from proxy import SCRIPTED, Proxied
 from mcp_server import heard  # found by proxy
 from world import NOD, PATIENCE, eventually, must
 
+MODERN = "2026-07-28"
 BEGIN = {"jsonrpc": "2.0", "id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
 
 
@@ -50,6 +51,15 @@ class Listening(Proxied):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}),
                            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", "Mcp-Session-Id": session})
+        return connection
+
+    def start_modern(self, number, text, **headers):
+        """The same in the revision without sessions."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        named = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
+        named.update({key.replace("_", "-"): value for key, value in headers.items()})
+        params = {"_meta": {"progressToken": number, "io.modelcontextprotocol/protocolVersion": MODERN}, "name": "echo", "arguments": {"text": text}}
+        connection.request("POST", "/mcp", json.dumps({"id": number, "method": "tools/call", "params": params, "jsonrpc": "2.0"}), {k: v for k, v in named.items() if v is not None})
         return connection
 
     def open_stream(self, session):
@@ -114,6 +124,51 @@ def test_a_call_is_asked_over_http(world):
     r.close()
 
 
+def test_clients_without_sessions(world):
+    """They share a process and number alike: each gets its own answers, under its own number."""
+    admin = world.server().admin()
+    r = Listening(world)
+
+    def asked(text):
+        return eventually(lambda: [p for p in admin.pending() if p["toolCall"]["input"] == {"text": text}], lambda: f"{text} waits: {admin.pending()}")[0]
+
+    def decide(text, decision="allow_once", **more):
+        call = asked(text)
+        admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
+
+    one, two, three = r.start_modern(1, "one"), r.start_modern(1, "two"), r.start_modern("1", "three")
+    for text in ("one", "two", "three"):
+        asked(text)
+    must(len(r.children()) == 1, "not one process")
+    stream = two.getresponse()
+    must("session" not in str(stream.headers).lower(), f"{stream.headers}")
+    while b"progressToken" not in (line := stream.fp.readline()):
+        must(line and b'"id"' not in line, f"{line}")
+    must(json.loads(line[6:])["params"]["progressToken"] == 1, f"{line}")
+    decide("two")
+    two.close()
+    decide("three", "deny", feedback="not this one")
+    denied = messages(three)[-1]
+    must(denied["id"] == "1" and denied["result"]["content"][0]["text"] == "not this one", f"{denied}")
+    decide("one")
+    must(messages(one)[-1]["result"]["content"][0]["text"] == "echo: one", "another's answer")
+    left = r.start_modern(1, "left")
+    asked("left")
+    left.close()
+    none_waits(admin, "the question of a client that left is open")
+    for headers in ({"Mcp_Method": "tools/list"}, {"Mcp_Method": None}, {"MCP_Protocol_Version": "2025-06-18"}, {"Mcp_Name": "other"}):
+        answer = r.start_modern(3, "bad", **headers).getresponse()
+        must(answer.status == 400 and json.loads(answer.read())["error"]["code"] == -32020, f"{headers}: {answer.status}")
+    must(r.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})[0] == 400, "no session and no revision")
+    os.kill(r.children()[0], signal.SIGKILL)
+    eventually(lambda: not r.children(), "its process has ended")
+    again = r.start_modern(1, "again")
+    decide("again")
+    must(messages(again)[-1]["result"]["content"][0]["text"] == "echo: again", "it does not begin anew")
+    must("bad" not in json.dumps(heard(r.folder)) and "left" not in json.dumps(heard(r.folder)), "what nobody allowed came to the server")
+    r.close()
+
+
 def test_who_may_speak(world):
     """One row for each: who, and what becomes of an initialize, of a request of a session that is there, and of its stream."""
     admin = world.server().admin()
@@ -162,14 +217,14 @@ def test_bad_messages_and_clients_that_leave(world):
     call.close()
 
 
-# Answers initialize, and every request called "flood" after a hundred messages of 100 kB.
+# Answers initialize and "calm"; "flood" makes it say a hundred messages of 100 kB.
 SMALL = ["sh", "-c", r'''big=$(head -c 100000 /dev/zero | tr '\0' x)
 while read -r line; do case $line in
 *initialize\"*) echo '{"jsonrpc":"2.0","id":"start","result":{}}';;
-*flood*) for i in $(seq 100); do printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%s"}}\n' "$big"; done
-    echo '{"jsonrpc":"2.0","id":"flood","result":{}}';;
+*flood*) for i in $(seq 100); do printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%s"}}\n' "$big"; done;;
+*calm*) echo '{"jsonrpc":"2.0","id":"calm","result":{}}';;
 esac; done''']
-FLOOD = {"jsonrpc": "2.0", "id": "flood", "method": "flood", "params": {}}
+FLOOD = {"jsonrpc": "2.0", "method": "flood", "params": {}}
 
 
 def test_sessions_are_few_and_separate(world):
@@ -200,14 +255,23 @@ def test_a_stream_that_is_not_read(world):
     r = Listening(world, SMALL)
     session = r.begin()
     stream = r.open_stream(session)
-    got = r.ask(FLOOD, Mcp_Session_Id=session)
-    must(got[0] == 200 and [m for m in got[2] if m.get("id") == "flood"], f"{got[0]}")
+
+    def calm():
+        """Whether it answers; as long as the flood lasts, a stream of ours may be cut off, too."""
+        try:
+            status, _, got = r.ask({"jsonrpc": "2.0", "id": "calm", "method": "calm", "params": {}}, Mcp_Session_Id=session)
+        except (ValueError, OSError, http.client.HTTPException):
+            return False
+        return status == 200 and got[-1].get("id") == "calm"
+
+    must(r.ask(FLOOD, Mcp_Session_Id=session)[0] == 202, "the flood does not begin")
+    eventually(calm, "the session goes on")
     came = 0
     while piece := stream.recv(1 << 20):
         came += len(piece)
         must(came < 10_000_000 and piece != b": \n\n", f"{came} bytes came, and it is not cut off")
     stream.close()
-    must(r.ask(FLOOD, Mcp_Session_Id=session)[0] == 200 and r.begin(), "the session is gone")
+    must(calm() and r.begin(), "the session is gone")
     r.close()
 
 

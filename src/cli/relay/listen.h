@@ -27,8 +27,9 @@ struct listen_queue {
 /* A request of the client that is not answered yet. */
 struct listen_open {
     struct listen_session *session;
-    struct str id, progress;    /* JSON; on the heap, in one piece */
-    char *text;
+    struct str id, progress;    /* as the child knows them: JSON */
+    struct str their_id, their_progress; /* as the client does */
+    char *text;                 /* on the heap, all four */
     struct http_stream *stream; /* NULL: it is answered in one piece, to `request` */
     struct http_request *request;
 };
@@ -41,6 +42,7 @@ struct listen_session {
     pthread_t writer, reader;
     pthread_cond_t more;        /* with the listener's lock: the queue or `closing` has changed */
     struct listen_queue to_child;
+    bool stateless;             /* for all clients of a revision that has no sessions */
     bool closing;               /* the writer ends, and closes the child's input */
     bool reaping;               /* the reader waits for the child's process, whose number is free then */
     /* On the loop: */
@@ -71,6 +73,8 @@ struct listen_server {
 
 /* On the loop. NULL: `err` says why; with no room the oldest session without a connection ends. */
 struct listen_session *listen_session_new(struct listen_server *listener, struct err *err);
+/* The one that clients share whose revision has no sessions; NULL: `err` says why. */
+struct listen_session *listen_session_shared(struct listen_server *listener, struct err *err);
 struct listen_session *listen_session_find(struct listen_server *listener, struct str id);
 /* One message for the child; a child that does not read them is given up. */
 void listen_session_tell(struct listen_session *session, struct str message);

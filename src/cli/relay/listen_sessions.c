@@ -145,7 +145,7 @@ void listen_session_tell(struct listen_session *session, struct str message)
 struct listen_session *listen_session_find(struct listen_server *listener, struct str id)
 {
     struct listen_session *session = listener->sessions;
-    while (session && (session->ended || !str_is(id, session->id.text)))
+    while (session && (session->ended || session->stateless || !str_is(id, session->id.text)))
         session = session->next;
     return session;
 }
@@ -156,6 +156,14 @@ static bool is_idle(const struct listen_session *session)
         if (session->open[i].text)
             return false;
     return !session->events;
+}
+
+static bool is_full(const struct listen_session *session)
+{
+    size_t i = 0;
+    while (i < LISTEN_OPEN_MAX && session->open[i].text)
+        i++;
+    return i == LISTEN_OPEN_MAX;
 }
 
 /* Clients go without saying so: when there is no room, the oldest session without a connection ends. Those that have
@@ -210,6 +218,16 @@ struct listen_session *listen_session_new(struct listen_server *listener, struct
     session->next = listener->sessions;
     listener->sessions = session;
     listener->session_count++;
+    return session;
+}
+
+struct listen_session *listen_session_shared(struct listen_server *listener, struct err *err)
+{
+    struct listen_session *session = listener->sessions;
+    while (session && (session->ended || !session->stateless || is_full(session)))
+        session = session->next;
+    if (!session && (session = listen_session_new(listener, err)))
+        session->stateless = true;
     return session;
 }
 

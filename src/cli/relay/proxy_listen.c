@@ -4,6 +4,9 @@
  * this command once more, as a child without --listen, so that everything that waits, is asked and is refused is
  * decided in one place. Here messages change their transport: a request is answered in a stream of its own, what the
  * server says by itself goes to the stream that a GET has opened. A client that leaves takes its request back.
+ *
+ * The revision of 2026 has no sessions. Its clients share a child, for which their requests and progress tokens are
+ * renamed: clients number alike.
  */
 #include "cli/relay/listen.h"
 
@@ -17,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 64 };
+enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 64, RPC_HEADERS = -32020 };
 
 /* ---- from a child to its client ---- */
 
@@ -46,6 +49,12 @@ static void answer_whole(struct listen_open *open, struct str message)
         http_drop(request);
 }
 
+static struct str raw_of(const struct json *object, const char *key)
+{
+    const struct json *value = json_get(object, key);
+    return value ? value->raw : STR_NONE;
+}
+
 static struct listen_open *find_open(struct listen_session *session, struct str id, bool by_progress)
 {
     for (size_t i = 0; i < LISTEN_OPEN_MAX; i++) {
@@ -54,6 +63,17 @@ static struct listen_open *find_open(struct listen_session *session, struct str 
             return open;
     }
     return NULL;
+}
+
+/* The request that a message of the server answers or tells about. */
+static struct listen_open *open_of(struct listen_session *session, const struct mcp_message *m)
+{
+    if (str_empty(m->method))
+        return find_open(session, m->id, false);
+    if (str_is(m->method, "notifications/progress"))
+        return find_open(session, raw_of(m->params, "progressToken"), true);
+    struct str subscription = raw_of(json_get(m->params, "_meta"), "io.modelcontextprotocol/subscriptionId");
+    return session->stateless ? find_open(session, str_empty(subscription) ? m->cancels : subscription, false) : NULL;
 }
 
 static void send_event(struct http_stream *stream, struct shared *event)
@@ -82,27 +102,44 @@ static void pass_by_itself(struct listen_session *session, struct shared *event)
     session->early[session->early_count++] = shared_ref(event);
 }
 
+static struct str replace(struct arena *arena, struct str text, struct str old, struct str new)
+{
+    BUF_SCOPE(buf, PROXY_LINE_BYTES * 2);
+    for (const char *at; old.n && text.n && (at = memmem(text.p, text.n, old.p, old.n));) {
+        buf_put(&buf, (struct str){text.p, (size_t)(at - text.p)});
+        buf_put(&buf, new);
+        text = str_sub(text, (size_t)(at - text.p) + old.n, text.n);
+    }
+    buf_put(&buf, text);
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* Our names are strings with their quotes, which stand for nothing else in a message. */
+static struct str with_their_names(struct arena *arena, const struct listen_open *open, struct str line)
+{
+    return replace(arena, replace(arena, line, open->id, open->their_id), open->progress, open->their_progress);
+}
+
 void proxy_listen_pass(struct listen_session *session, struct str line)
 {
     ARENA_SCOPE(arena);
     struct mcp_message m;
     if (session->ended || rc_bad(mcp_read(&arena, line, &m, NULL)))
         return;
-    struct shared *event = event_of(line);
-    struct listen_open *open = str_empty(m.method) ? find_open(session, m.id, false) : NULL;
-    const struct json *token = str_is(m.method, "notifications/progress") ? json_get(m.params, "progressToken") : NULL;
-    struct listen_open *progress = token ? find_open(session, token->raw, true) : NULL;
-    if (open && open->request) {
+    struct listen_open *open = open_of(session, &m);
+    bool ends = open && str_empty(m.method);
+    struct shared *event = event_of(open && session->stateless ? with_their_names(&arena, open, line) : line);
+    if (ends && open->request) {
         answer_whole(open, line);
         close_open(open);
-    } else if (open) {
+    } else if (ends) {
         struct http_stream *stream = open->stream;
         close_open(open);
         send_event(stream, event);
         http_stream_end(stream);
-    } else if (progress && progress->stream) {
-        send_event(progress->stream, event);
-    } else if (!str_empty(m.method)) {
+    } else if (open && open->stream) {
+        send_event(open->stream, event);
+    } else if (!str_empty(m.method) && !session->stateless) {
         pass_by_itself(session, event);
     }
     if (event)
@@ -175,13 +212,47 @@ static struct listen_open *new_open(struct listen_session *session, const struct
         open++;
     if (open == session->open + LISTEN_OPEN_MAX)
         return NULL;
-    char *text = heap_new(m->id.n + m->progress.n + 1);
-    memcpy(text, m->id.p, m->id.n);
-    if (m->progress.n)
-        memcpy(text + m->id.n, m->progress.p, m->progress.n);
-    *open = (struct listen_open){.session = session, .text = text, .id = {text, m->id.n},
-                                 .progress = {text + m->id.n, m->progress.n}};
+    struct str id = m->id, progress = m->progress;
+    char ours[2][LIMIT_ID_BYTES];
+    if (session->stateless) {
+        (void)snprintf(ours[0], sizeof ours[0], "\"%s\"", id_new("req").text);
+        (void)snprintf(ours[1], sizeof ours[1], "\"%s\"", id_new("prg").text);
+        id = str_of(ours[0]);
+        progress = str_empty(progress) ? STR_NONE : str_of(ours[1]);
+    }
+    const struct str pieces[] = {id, progress, m->id, m->progress};
+    struct str kept[4];
+    char *text = heap_new(id.n + progress.n + m->id.n + m->progress.n + 1), *to = text;
+    for (size_t i = 0; i < 4; to += pieces[i++].n) {
+        if (pieces[i].n)
+            memcpy(to, pieces[i].p, pieces[i].n);
+        kept[i] = (struct str){to, pieces[i].n};
+    }
+    *open = (struct listen_open){.session = session, .text = text, .id = kept[0], .progress = kept[1],
+                                 .their_id = kept[2], .their_progress = kept[3]};
     return open;
+}
+
+/* Replaces a piece of the message, from one of its values on. */
+static struct str put_name(struct arena *arena, struct str body, struct str line, struct str piece, struct str name)
+{
+    size_t at = piece.n ? (size_t)(piece.p - body.p) : 0;
+    if (str_empty(piece))
+        return line;
+    return arena_printf(arena, "%.*s%.*s%.*s", STR_ARG(str_sub(line, 0, at)), STR_ARG(name),
+                        STR_ARG(str_sub(line, at + piece.n, line.n)));
+}
+
+/* The last of the two comes first, so that the other is still where it was. */
+static struct str with_our_names(struct http_request *request, const struct listen_open *open,
+                                 const struct mcp_message *m, struct str line)
+{
+    struct arena *arena = &request->arena;
+    bool id_is_last = str_empty(m->progress) || m->id.p > m->progress.p;
+    if (id_is_last)
+        line = put_name(arena, request->body, line, m->id, open->id);
+    line = put_name(arena, request->body, line, m->progress, open->progress);
+    return id_is_last ? line : put_name(arena, request->body, line, m->id, open->id);
 }
 
 /* The message as one line. */
@@ -202,7 +273,7 @@ static void take_request(struct listen_session *session, struct http_request *re
         refuse(request, 400, ERR_INVALID, "a request of this id is open already, or too many are");
         return;
     }
-    listen_session_tell(session, line);
+    listen_session_tell(session, session->stateless ? with_our_names(request, open, m, line) : line);
     if (whole) {
         open->request = request;
         request->gone = left;
@@ -216,6 +287,36 @@ static void take_request(struct listen_session *session, struct http_request *re
     close_open(open);
 }
 
+/* What the headers repeat of the message must be what it says: others on the way may have looked at them alone. */
+static bool headers_agree(const struct http_request *request, const struct mcp_message *m)
+{
+    static const char *const named[] = {"tools/call", "prompts/get"};
+    struct str version = json_text(json_get(m->params, "_meta"), "io.modelcontextprotocol/protocolVersion");
+    struct str name = http_header(request, "Mcp-Name"), read = json_text(m->params, "uri");
+    if (STR_IN(m->method, named))
+        read = json_text(m->params, "name");
+    return str_eq(http_header(request, "MCP-Protocol-Version"), version) &&
+           str_eq(http_header(request, "Mcp-Method"), m->method) &&
+           (str_empty(name) || str_starts(name, STR("=?base64?")) || str_empty(read) || str_eq(name, read));
+}
+
+/* A request of a revision without sessions. */
+static void take_stateless(struct listen_server *listener, struct http_request *request, const struct mcp_message *m)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    struct err err = {.code = ERR_OK};
+    struct listen_session *session = headers_agree(request, m) ? listen_session_shared(listener, &err) : NULL;
+    if (session) {
+        take_request(session, request, m, false);
+        return;
+    }
+    rpc_error(&line, m->id, RPC_HEADERS, STR("the headers say something else than the message"));
+    if (err.code != ERR_OK)
+        http_answer_error(request, &err);
+    else
+        http_answer(request, 400, STR("application/json"), STR_NONE, buf_str(&line));
+}
+
 static void take_post(struct listen_server *listener, struct http_request *request, struct listen_session *session)
 {
     struct mcp_message m;
@@ -225,6 +326,10 @@ static void take_post(struct listen_server *listener, struct http_request *reque
         return;
     }
     bool begins = str_is(m.method, "initialize");
+    if (!session && !begins && m.modern && !str_empty(m.id) && !str_empty(m.method)) {
+        take_stateless(listener, request, &m);
+        return;
+    }
     if (begins == (session != NULL)) {
         refuse(request, 400, ERR_INVALID, "a session begins with initialize; what follows names it: Mcp-Session-Id");
         return;
