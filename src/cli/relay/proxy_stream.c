@@ -77,7 +77,7 @@ static bool read_stream(struct reading *reading)
     struct fetch_line *line = fetch_line_new();
     reading->heard = false;
     reading->fetch = (struct fetch){.arena = &arena, .url = web->url, .bytes_max = PROXY_LINE_BYTES,
-                                    .headers = proxy_web_headers(web, &arena, reading->event),
+                                    .headers = proxy_web_headers(web, &arena, reading->event, NULL),
                                     .silence_seconds_max = WEB_SILENCE_S, .event = take_event, .arg = reading};
     struct rc rc = fetch_run(line, &reading->fetch, NULL);
     fetch_line_free(line);

@@ -2,7 +2,8 @@
  *
  * Requests run in threads of their own, so that none waits behind another; the handshake and notifications are sent in
  * order. An answer that breaks off goes on from its last event (GET), if the server numbers its events. A server that
- * knows no POST at the beginning is spoken to as in 2024: see proxy_stream.c.
+ * knows no POST at the beginning is spoken to as in 2024: see proxy_stream.c. Since 2026 a request is cancelled by
+ * closing its connection.
  */
 #include "cli/relay/proxy_web.h"
 
@@ -17,9 +18,12 @@ enum { RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001, RESUMES_MAX = 60, RESUM
 
 /* A message to the server while its answer is read; owned by its thread. */
 struct proxy_sending {
+    struct proxy_sending *next;
     struct proxy *proxy;
     struct arena arena;
     struct str message, id;     /* id: empty: nobody waits for an answer */
+    const char *const *more;    /* headers of its own; NULL is behind the last */
+    atomic_bool cancelled;
     struct fetch fetch;
     char event[WEB_ID_BYTES];   /* id of the last event of the answer */
     bool begins;                /* it is the handshake */
@@ -73,9 +77,10 @@ static void fail(struct proxy_sending *sending, int code, struct str words)
     proxy_from_server(sending->proxy, str_sub(buf_str(&line), 0, line.n - 1));
 }
 
-const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event)
+const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event,
+                               const char *const *more)
 {
-    const char **headers = arena_array(arena, const char *, WEB_HEADERS_MAX + 8);
+    const char **headers = arena_array(arena, const char *, WEB_HEADERS_MAX + WEB_REPEATED_MAX + 8);
     size_t n = 0;
     headers[n++] = "Content-Type: application/json";
     headers[n++] = "Accept: application/json, text/event-stream";
@@ -84,11 +89,13 @@ const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const
     (void)pthread_mutex_lock(&web->lock);
     if (web->session[0])
         headers[n++] = arena_printf(arena, "Mcp-Session-Id: %s", web->session).p;
-    if (web->version[0])
+    if (web->version[0] && !(more && more[0]))
         headers[n++] = arena_printf(arena, "MCP-Protocol-Version: %s", web->version).p;
     (void)pthread_mutex_unlock(&web->lock);
     if (last_event[0])
         headers[n++] = arena_printf(arena, "Last-Event-ID: %s", last_event).p;
+    for (size_t i = 0; more && more[i]; i++)
+        headers[n++] = more[i];
     return headers;
 }
 
@@ -118,9 +125,10 @@ static struct rc run(struct proxy_sending *sending, bool resume, struct err *err
     struct proxy_web *web = sending->proxy->web;
     struct fetch_line *line = fetch_line_new();
     struct fetch_header wanted = {.name = "mcp-session-id"};
+    const char **headers = proxy_web_headers(web, &sending->arena, resume ? sending->event : "", sending->more);
     sending->fetch = (struct fetch){.arena = &sending->arena, .url = web->endpoint ? web->endpoint : web->url,
                                     .body = resume ? STR_NONE : sending->message, .bytes_max = PROXY_LINE_BYTES,
-                                    .headers = proxy_web_headers(web, &sending->arena, resume ? sending->event : ""),
+                                    .headers = headers, .cancelled = &sending->cancelled,
                                     .silence_seconds_max = WEB_SILENCE_S, .wanted = &wanted, .wanted_count = 1,
                                     .event = take_event, .arg = sending};
     struct rc rc = fetch_run(line, &sending->fetch, err);
@@ -168,20 +176,46 @@ static void post(struct proxy_sending *sending)
         rc = run(sending, false, &err);
         status = sending->fetch.status;
     }
+    if (atomic_load(&sending->cancelled))
+        return;
     if (rc_bad(rc))
         fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server: %s", err.text));
     else if (status == 404 && web->session[0])
         fail(sending, RPC_FORGOTTEN, STR("the MCP server has forgotten this session: begin anew"));
-    else if (status >= 300)
+    else if (status >= 300 && !is_answer(sending, sending->fetch.answer)) /* an error may say why in its body */
         fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server answers with status %ld", status));
     else
         take_reply(sending);
 }
 
+/* Closes the connection of a request that the client has cancelled. False: there is none, or the server agreed on a
+ * revision by a handshake, and is told instead. */
+static bool close_request(struct proxy_web *web, struct str id)
+{
+    (void)pthread_mutex_lock(&web->lock);
+    struct proxy_sending *sending = web->version[0] ? NULL : web->sendings;
+    while (sending && !str_eq(sending->id, id))
+        sending = sending->next;
+    if (sending)
+        atomic_store(&sending->cancelled, true);
+    (void)pthread_mutex_unlock(&web->lock);
+    return sending != NULL;
+}
+
 static void *post_and_leave(void *arg)
 {
-    struct proxy_sending *sending = arg;
+    struct proxy_sending *sending = arg, **link;
+    struct proxy_web *web = sending->proxy->web;
+    (void)pthread_mutex_lock(&web->lock);
+    sending->next = web->sendings;
+    web->sendings = sending;
+    (void)pthread_mutex_unlock(&web->lock);
     post(sending);
+    (void)pthread_mutex_lock(&web->lock);
+    for (link = &web->sendings; *link != sending;)
+        link = &(*link)->next;
+    *link = sending->next;
+    (void)pthread_mutex_unlock(&web->lock);
     arena_done(&sending->arena);
     free(sending);
     return NULL;
@@ -197,8 +231,14 @@ static bool send_message(struct proxy *proxy, struct str message)
     bool request = rc_ok(mcp_read(&sending->arena, sending->message, &read, NULL)) && !str_empty(read.method) &&
                    !str_empty(read.id);
     bool ready = str_is(read.method, "notifications/initialized");
+    if (!str_empty(read.cancels) && close_request(proxy->web, read.cancels)) {
+        arena_done(&sending->arena);
+        free(sending);
+        return true;
+    }
     if (request)
         sending->id = read.id;
+    sending->more = proxy_web_repeat(proxy, &sending->arena, &read);
     sending->begins = request && str_is(read.method, "initialize");
     if (request && !sending->begins && pthread_create(&thread, NULL, post_and_leave, sending) == 0) {
         (void)pthread_detach(thread);

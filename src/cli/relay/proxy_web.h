@@ -8,7 +8,7 @@
 
 #include "http/http.h"
 
-enum { WEB_HEADERS_MAX = 24, WEB_ID_BYTES = 256, WEB_SILENCE_S = 3600 };
+enum { WEB_HEADERS_MAX = 24, WEB_REPEATED_MAX = 32, WEB_ID_BYTES = 256, WEB_SILENCE_S = 3600 };
 
 struct proxy_web {
     const char *url;
@@ -20,15 +20,21 @@ struct proxy_web {
      * speaks streamable HTTP. Set once. */
     const char *endpoint;
     bool older_failed;
+    struct proxy_sending *sendings;     /* requests whose answers are read */
     bool listening;                     /* a thread reads the server's own stream */
 };
 
-/* Headers of a request; `last_event`: "" or the event behind which a stream goes on. NULL is behind the last. */
-const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event);
+/* Headers of a request; `last_event`: "" or the event behind which a stream goes on; `more` may be NULL. NULL is behind
+ * the last of either list. */
+const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event,
+                               const char *const *more);
 /* Handles a message of the server as one line; line ends inside it are replaced. */
 void proxy_web_take(struct proxy *proxy, struct str text);
 /* Keeps the id of the current event, for a request that resumes after it; an id that is too long is dropped. */
 void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id);
+
+/* proxy_headers.c: the headers in which a message of 2026 or later repeats itself; none for others. */
+const char **proxy_web_repeat(struct proxy *proxy, struct arena *arena, const struct mcp_message *message);
 
 /* proxy_stream.c */
 /* Reads the server's own stream in a thread, if the server has one, and again whenever it breaks. */
