@@ -65,6 +65,8 @@ static struct rc ask_server(struct cli *cli, int64_t seconds, struct archive_res
     return RC_OK;
 }
 
+/* No server answered: this process opens the store. With SQLite it holds the lock of the data folder, so that no server
+ * starts meanwhile. */
 static struct rc archive_here(struct cli *cli, int64_t seconds, struct archive_result *ret_result, struct err *err)
 {
     int64_t now_ms = clock_wall_ms();

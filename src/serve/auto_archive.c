@@ -40,6 +40,8 @@ static void archived(struct op *op)
     timer_start(archive->timer, archive->look_ms);
 }
 
+/* The same operation is used again for each look: it is never under way twice, because the timer starts when it is
+ * done. */
 static void look(void *arg)
 {
     struct auto_archive *archive = arg;

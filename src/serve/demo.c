@@ -26,6 +26,8 @@ extern char **environ;
 
 /* ---- the process that `serve --demo` starts ---- */
 
+/* The demo is a process of its own, not a part of the server: it uses the public API only, and its blocking requests
+ * would stop the loop. */
 struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err)
 {
     char *argv[] = {"nod", "demo", "--data", (char *)settings->data, "--socket", (char *)settings->socket,
@@ -118,6 +120,7 @@ static struct rc ask_server(struct player *p, const char *method, struct str tar
     }
 }
 
+/* For inputs that need an absolute path: rules and previews show the real folder. */
 static struct str put_folder(struct player *p, const char *template)
 {
     BUF_SCOPE(buf, 64 << 10);
@@ -137,6 +140,7 @@ static struct rc write_file(struct player *p, const char *name, const char *text
     return file_write_private(path, str_of(text), err);
 }
 
+/* The folder is left behind when the demo ends, so that its files can be looked at. */
 static struct rc make_project(struct player *p, struct err *err)
 {
     const char *place = getenv("TMPDIR");
@@ -151,6 +155,8 @@ static struct rc make_project(struct player *p, struct err *err)
 
 /* ---- acting ---- */
 
+/* Commands of the demo are fixed texts of this file. Output beyond the buffer is not read: the command then ends by
+ * SIGPIPE. */
 static struct str run(struct player *p, const char *command)
 {
     int ends[2];
@@ -192,6 +198,7 @@ static struct str act(struct player *p, const struct demo_step *step)
     return step->file ? STR("written") : STR("done");
 }
 
+/* The last event of a call; without it the call would stay allowed and never be finished. */
 static struct rc report(struct player *p, const struct demo_step *step, struct str content, struct err *err)
 {
     JSON_SCOPE(buf, out, 64 << 10);
@@ -229,6 +236,8 @@ static struct rc settle(struct player *p, const struct demo_step *step, const st
 
 /* ---- asking ---- */
 
+/* Once, before the first wait. The program's own path is printed, because a demo is often started from a build folder
+ * that is not in PATH. */
 static void explain(struct player *p)
 {
     if (!p->first)
@@ -262,6 +271,8 @@ static struct rc ask_step(struct player *p, const struct demo_step *step, const 
     return ask_server(p, "POST", target, buf_str(&buf), ret_answer, err);
 }
 
+/* Called by http_client_stream for each event; false ends the stream. The decision is read from the call and not from
+ * the event, so that a demo that was late to follow sees the same as one that was not. */
 static bool heard(void *arg, struct str id, struct str type, struct str data)
 {
     struct player *p = arg;
@@ -286,6 +297,8 @@ static bool heard(void *arg, struct str id, struct str type, struct str data)
     return p->open > 0;
 }
 
+/* The stream ends when the server stops or the connection breaks: it is opened again behind the last event that was
+ * seen. */
 static void wait_for_answers(struct player *p, struct http_client *follower)
 {
     while (p->open) {
@@ -320,6 +333,8 @@ static struct rc play_round(struct player *p, struct http_client *follower, stru
 
 /* ---- the whole play ---- */
 
+/* The admin's token makes the agent's and is not used again: what follows is what any agent may do, in its folder
+ * alone. */
 static struct rc become_agent(struct player *p, struct err *err)
 {
     const struct json *answer;

@@ -34,6 +34,7 @@ static struct rc address_of(const char *path, struct sockaddr_un *ret_address, s
     return RC_OK;
 }
 
+/* The kernel's word, taken when the connection was made; a process cannot choose it. */
 static bool peer_of(int fd, uid_t *ret_uid)
 {
     struct ucred peer;
@@ -77,6 +78,8 @@ static void log_said(void *arg)
     }
 }
 
+/* On the accepting thread. When it returns SAID_CONNECTED, the link owns the descriptor; otherwise the caller closes
+ * it. */
 static enum said take(struct executors *executors, int fd)
 {
     uid_t uid;
@@ -105,6 +108,8 @@ static void *accept_all(void *arg)
     return NULL;
 }
 
+/* Every user may connect (0666): the check is peer_of's, because the server runs as another user than its executor.
+ * Messages keep their bounds (SEQPACKET). */
 static struct rc listen_at(const char *path, int *ret_fd, struct err *err)
 {
     struct sockaddr_un address;

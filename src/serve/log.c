@@ -5,6 +5,7 @@
 #include "event/session.h"
 #include "store/store.h"
 
+/* The options of `nod log --archive`, and how far the archive was read. */
 struct looking {
     struct archive *archive;
     struct log_printer printer;
@@ -42,6 +43,8 @@ static struct rc read_options(struct looking *looking, struct cli *cli, struct e
     return RC_OK;
 }
 
+/* Through the JSON form, because the printer is the one that prints what a server sends. False: enough was printed.
+ */
 static bool print_event(struct looking *looking, const struct event *event)
 {
     ARENA_SCOPE(arena);
@@ -52,6 +55,7 @@ static bool print_event(struct looking *looking, const struct event *event)
     return log_print(&looking->printer, json);
 }
 
+/* Page by page, so that an archive of any size needs the memory of one page. */
 static struct rc print_all(struct looking *looking, struct err *err)
 {
     for (bool more = looking->printer.left > 0; more;) {

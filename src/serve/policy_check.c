@@ -49,6 +49,8 @@ static bool row_matches(const struct check *check, const struct check_row *row)
     return matches;
 }
 
+/* Only rows that differ are printed. A false allow, a match where none was expected, is what makes the command fail.
+ */
 static void check_row(struct check *check, const struct check_row *row)
 {
     bool wanted = str_is(row->expected, "match"), got = row_matches(check, row);
@@ -63,6 +65,8 @@ static void check_row(struct check *check, const struct check_row *row)
                  STR_ARG(row->input), STR_ARG(row->why));
 }
 
+/* `why` is the rest of the line. A row whose expectation cannot be read ends the check: it must not count as passed.
+ */
 static struct rc check_lines(struct check *check, struct str text, struct err *err)
 {
     struct str line;

@@ -16,6 +16,7 @@ enum { IMPORT_BYTES_MAX = 4 << 20 };
 
 /* ---- import ---- */
 
+/* The server checks the rule once more, as it does every rule; `force` accepts what the linter warns of. */
 static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
@@ -121,6 +122,7 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
 
 /* ---- show ---- */
 
+/* The groups come from the tables in this program; a server of another version may know others. */
 struct rc policy_show_command(struct cli *cli, struct err *err)
 {
     const struct str *list;

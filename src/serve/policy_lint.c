@@ -11,6 +11,7 @@
 
 enum { LINT_BYTES_MAX = 4 << 20, LINT_RULES_MAX = 20000 };
 
+/* The rules of one file in their order, each with its line, in the arena of the command. */
 struct file_rules {
     struct arena *arena;
     struct str text;
@@ -19,6 +20,7 @@ struct file_rules {
     size_t count, room;
 };
 
+/* The arrays double in the arena; their older copies stay in it until the command ends. */
 static void add_rule(struct file_rules *file, enum effect effect, struct str text, unsigned line)
 {
     if (file->count == file->room) {
@@ -38,6 +40,7 @@ static void add_rule(struct file_rules *file, enum effect effect, struct str tex
     file->lines[file->count++] = line;
 }
 
+/* `at` points into the file's text, as the `raw` of a parsed value does. */
 static unsigned line_at(const struct file_rules *file, const char *at)
 {
     unsigned line = 1;
@@ -86,6 +89,7 @@ static struct rc read_json(struct file_rules *file, const struct json *top, stru
     return RC_OK;
 }
 
+/* A file that begins with a brace is JSON, every other one is a list of lines. */
 static struct rc read_file(struct cli *cli, const char *path, struct file_rules *ret_file, struct err *err)
 {
     const struct json *top = NULL;
@@ -119,6 +123,8 @@ static void put_json(struct json_out *out, unsigned line, const struct rule_sour
     json_close(out, '}');
 }
 
+/* The linter is the one of the server, run in this process. The exit status is 1 when there is a finding, for use in
+ * CI. */
 static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
 {
     struct file_rules file;
@@ -147,6 +153,7 @@ static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
     return RC_OK;
 }
 
+/* The rules as the server holds them, with those of its managed file. */
 static struct rc lint_server(struct cli *cli, struct err *err)
 {
     struct reply reply;

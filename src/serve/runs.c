@@ -15,6 +15,8 @@ bool serve_supervisor(int argc, char **argv) { return supervisor_main(argc, argv
 
 enum { KEY_BYTES_MAX = 4096 };
 
+/* `ret_key` is the key itself where there is one, else the content of its file, without the line's end; both may be
+ * empty. */
 static struct rc read_key(struct cli *cli, const char *key, const char *file, const char **ret_key, struct err *err)
 {
     struct str text;
@@ -62,6 +64,7 @@ static struct rc add_provider(struct cli *cli, struct str name, struct runtime_o
     return RC_OK;
 }
 
+/* With SQLite no other process can work on a run, so that its lease need not run out before this one takes it up. */
 struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struct runtime **ret_runtime,
                     struct err *err)
 {

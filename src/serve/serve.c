@@ -1,7 +1,7 @@
-/* One process opens the process: store, gate, API and sockets on one loop.
+/* `nod serve`: store, gate, API and sockets in one process, on one loop.
  *
- * Start: folder, store, recovery, admin token, sockets; only then is anything answered. Stop (SIGTERM,
- * SIGINT): sockets first, then the store commits what was handed over.
+ * Start: folder, store, recovery, admin token, sockets; only then is anything answered. Stop (SIGTERM, SIGINT):
+ * waits are ended, runs and their commands come to an end, open answers are sent, and the store commits the rest.
  */
 #include "api/api.h"
 #include "base/limits.h"
@@ -53,6 +53,8 @@ struct process {
     bool stopping;
 };
 
+/* The loop calls it before it sleeps: all log lines of one turn leave in one write. It reports that it has made no
+ * new work. */
 static bool flush_log(void *arg)
 {
     (void)arg;
@@ -60,8 +62,12 @@ static bool flush_log(void *arg)
     return false;
 }
 
+/* loop_run in serve_command returns; nothing is closed here, because the caller may be a callback of a part that
+ * would be freed. */
 static void end(struct process *process) { loop_stop(process->loop); }
 
+/* An error after loop_run has begun has nobody to be returned to: serve_command returns it once the loop has ended.
+ */
 static void fail(struct process *process, const struct err *err)
 {
     process->err = *err;
@@ -76,8 +82,10 @@ static const char *token_path(const struct process *process)
     return arena_printf(arena, "%s/admin.token", process->cli->settings.data).p;
 }
 
-static void open_doors(struct process *process);
+static void open_sockets(struct process *process);
 
+/* On the loop, when the token is stored. The file is written after the event: a crash between the two leaves a token
+ * that nobody knows and no file, and the next start makes another token. */
 static void admin_made(struct op *op)
 {
     struct process *process = op->owner;
@@ -87,7 +95,7 @@ static void admin_made(struct op *op)
     if (err.code != ERR_OK || rc_bad(file_write_private(token_path(process), line, &err)))
         fail(process, &err);
     else
-        open_doors(process);
+        open_sockets(process);
 }
 
 /* Ensures that the token file which the command line finds by itself holds a valid token. */
@@ -98,7 +106,7 @@ static void ensure_admin(struct process *process)
     struct rc rc = file_read(&scratch, token_path(process), 4096, &text, NULL);
     const struct token *token = rc_ok(rc) ? gate_token(process->gate, str_trim(text)) : NULL;
     if (token && token->role == ROLE_ADMIN) {
-        open_doors(process);
+        open_sockets(process);
         return;
     }
     process->admin = (struct token_change){
@@ -110,13 +118,15 @@ static void ensure_admin(struct process *process)
     gate_change_token(process->gate, &process->admin);
 }
 
-/* ---- the doors ---- */
+/* ---- the sockets ---- */
 
 static bool loopback(struct str host)
 {
     return str_is(host, "localhost") || str_is(host, "[::1]") || str_starts(host, STR("127."));
 }
 
+/* The two Unix sockets and TCP. Only the server's own user and the members of a group reach `socket`; every user
+ * reaches `agents_socket`, and there only tokens of agents count (api/auth.c). */
 static struct rc listen_all(struct process *process, int *ret_port, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;
@@ -145,6 +155,7 @@ static struct rc listen_all(struct process *process, int *ret_port, struct err *
     return RC_OK;
 }
 
+/* Collects the names of the certificate while http_listen_tls reads it; at them the page may be opened. */
 struct tls_listener {
     struct process *process;
     int port;
@@ -179,7 +190,7 @@ static struct rc listen_tls(struct process *process, struct err *err)
 }
 
 /* After recovery: from here on requests are answered. */
-static void open_doors(struct process *process)
+static void open_sockets(struct process *process)
 {
     const struct settings *settings = &process->cli->settings;
     struct err err;
@@ -206,6 +217,7 @@ static void open_doors(struct process *process)
         fail(process, &err);
 }
 
+/* On the loop, once. Nothing listens before it: a request never meets a gate whose views are half built. */
 static void recovered(void *arg, const struct err *err)
 {
     struct process *process = arg;
@@ -217,6 +229,8 @@ static void recovered(void *arg, const struct err *err)
 
 /* ---- the process ---- */
 
+/* The last of four steps of an orderly stop: runs, commands, HTTP server, loop. Each calls the next when it is done.
+ */
 static void stopped(void *arg) { end(arg); }
 
 /* Runs first: their last words need the store and the loop. */
@@ -285,6 +299,7 @@ static void set_up_process(const struct settings *settings)
     }
 }
 
+/* As api_options wants them: one text in which each name is followed by a comma. */
 static const char *join_hosts(struct process *process)
 {
     struct arena *arena = &process->cli->arena;
@@ -320,6 +335,8 @@ static unsigned connections_of(const struct settings *settings)
     return (unsigned)most;
 }
 
+/* The certificate of the authority that `nod tls` has made, which the page offers to phones; empty when there is
+ * none. */
 static struct str read_authority(struct cli *cli)
 {
     struct str pem = STR_NONE;
@@ -397,6 +414,9 @@ static struct rc open_process(struct process *process, struct err *err)
     return RC_OK;
 }
 
+/* Also after a failed open_process: the parts that were not opened are NULL. The HTTP server goes first, so that
+ * nothing new arrives; the gate goes before the runtime, because its close gives pending operations back to their
+ * owners. */
 static void close_process(struct process *process)
 {
     demo_stop(&process->demo);
@@ -425,6 +445,8 @@ static void close_process(struct process *process)
     sign_key_free(process->key);
 }
 
+/* Errors of opening are returned; errors that end a running server come by way of process.err. Lines of the log are
+ * held only while the loop runs and flushes them. */
 struct rc serve_command(struct cli *cli, struct err *err)
 {
     struct process process = {.cli = cli, .started_us = clock_steady_us()};

@@ -35,7 +35,7 @@ void auto_archive_free(struct auto_archive *archive);
 /* The server's own key, made when there is none. */
 struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err);
 
-/* The MCP servers of the file that the settings name; NULL when there is none. */
+/* The MCP servers of the file that the settings name; without a file an empty list, which keeps what proxies report. */
 struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct err *err);
 /* Our own agent, with the models that the settings name. */
 struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struct runtime **ret_runtime,

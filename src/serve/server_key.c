@@ -13,6 +13,8 @@
 
 #define KEY_MARK "ed25519-private:"
 
+/* ERR_NOT_FOUND is for the caller, who makes a key. A file that is there and cannot be read is an error: a new key
+ * would lock out every hook that has pinned the old one. */
 static struct rc read_key(struct arena *arena, const char *path, unsigned char seed[SIGN_SEED_BYTES],
                           struct err *err)
 {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Called after each batch that was copied; prints at most once a second, on one line of a terminal. */
 static void show(void *arg, uint64_t done, uint64_t all)
 {
     int64_t *shown_us = arg, now_us = clock_steady_us();

@@ -36,6 +36,8 @@ static void print_words(const char *path, const struct store_check *check)
 
 /* ---- archives by name ---- */
 
+/* Archives that were named need neither their store nor a server. All are checked; the status is 1 if one of them is
+ * bad. */
 static struct rc verify_files(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(buf, out, 1 << 20);
@@ -60,6 +62,7 @@ static struct rc verify_files(struct cli *cli, struct err *err)
 
 /* ---- the store and its archives ---- */
 
+/* An archive that was moved elsewhere is no fault: it can be verified there, by its name. */
 static const char *state_of(const struct archive_check *check)
 {
     return check->missing ? "not here" : check->why[0] ? "bad" : "ok";
@@ -122,6 +125,8 @@ static struct rc check_signed(struct cli *cli, struct json_out *out, struct err 
 
 static void checks_done(struct archive_checks *checks) { arena_done(&checks->arena); }
 
+/* Reads the store beside a running server and changes nothing. The status is 1 if a chain, an archive or a signature
+ * is bad. */
 struct rc verify_command(struct cli *cli, struct err *err)
 {
     __attribute__((cleanup(checks_done))) struct archive_checks checks = {0};

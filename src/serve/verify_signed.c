@@ -68,6 +68,7 @@ static struct rc read_trust(struct proving *proving, const char *path, struct er
 
 /* ---- one answer ---- */
 
+/* Ids of calls are the agent's choice and only unique within their session; a line's end cannot be part of either. */
 static struct str call_name(struct arena *arena, const struct event *event)
 {
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
@@ -80,6 +81,7 @@ static void asked_free(struct verified_ask *asked)
     free(asked);
 }
 
+/* Copies what it needs: the event's memory is the walk's, and its next page overwrites it. */
 static void take_call(struct proving *proving, const struct event *event)
 {
     arena_done(&proving->call_arena);
@@ -149,6 +151,7 @@ static struct rc prove(struct proving *proving, struct arena *arena, const struc
     return RC_OK;
 }
 
+/* Names come from agents and people: text_line shows control characters instead of sending them to the terminal. */
 static void say(struct proving *proving, const struct event *event, enum decision decision, const char *state,
                 const struct person_key *key, const char *why)
 {
@@ -242,6 +245,7 @@ static void take_partial(struct proving *proving, const struct event *event)
 
 /* ---- what follows from an answer ---- */
 
+/* The texts of `answered` point into the copy of the event's data, in the same arena. */
 static void keep_answer(struct proving *proving, const struct event *event)
 {
     struct arena *arena = &proving->answer_arena;
@@ -296,6 +300,7 @@ static void take_rules(struct proving *proving, struct str call, struct str text
         "a rule is kept that is not what was signed");
 }
 
+/* Rules of the whole server are events of their own; those of a session come with its settings. */
 static void take_change(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -308,6 +313,8 @@ static void take_change(struct proving *proving, const struct event *event)
         take_rules(proving, settings.call, settings.rules);
 }
 
+/* A denial needs no proof: it lets nothing happen. A call that needs several persons counts those of the partial
+ * answers before it. */
 static void take_response(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -351,6 +358,8 @@ static void say_unsigned(struct proving *proving, const struct event *event)
                      (unsigned long long)event->seq, STR_ARG(text_line(&scratch, event->actor)));
 }
 
+/* For store_each_event, in the order of seq. It never fails: a bad event is counted and reported, and the walk goes
+ * on. */
 static struct rc take_event(void *arg, const struct event *event, struct err *err)
 {
     struct proving *proving = arg;
