@@ -22,6 +22,8 @@ struct looking {
     void (*then)(struct exchange *x, struct looking *looking);
 };
 
+/* The answer is made from the run's events alone; nothing of it is asked of the runtime, which may run at another
+ * node. */
 static void write_request(struct json_out *out, const struct exchange *x, const struct looking *looking)
 {
     const struct run_state *state = &looking->state;
@@ -66,6 +68,7 @@ static void thread_read(struct read *read)
     read_free(read);
 }
 
+/* The whole thread, not a page: a run's state follows from all of its events. `thread_read` frees the read. */
 static void read_thread(struct exchange *x, struct str thread)
 {
     struct read *read = read_new(READ_EVENTS);
@@ -113,6 +116,8 @@ static void session_found(struct exchange *x, const struct session *session)
     gate_read_whole(x->gate, read);
 }
 
+/* The id of a run begins with its session's. Its thread is found in the session's RUN_STATUS events, so that there is
+ * no index of runs. */
 static void look(struct exchange *x, bool statuses, void (*then)(struct exchange *x, struct looking *looking))
 {
     struct looking *looking = arena_new(x->arena, struct looking);
@@ -151,6 +156,7 @@ struct page {
     uint64_t after;
 };
 
+/* For request_tell. The first events of a page are told only to bring the teller up to where the client is. */
 static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
 {
     const struct page *page = arg;
@@ -160,6 +166,7 @@ static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, s
         json_put_raw(page->out, json);
 }
 
+/* `next` also moves past events that tell a client nothing; else a client would ask for the same stretch again. */
 static void answer_events(struct exchange *x, struct looking *looking)
 {
     uint64_t after = 0;
@@ -230,6 +237,7 @@ static void start_in(struct exchange *x, struct asking *asking, struct str sessi
     runtime_create(x->api->runtime, &asking->start);
 }
 
+/* A thread that was named must be of this session, whose visibility to the token was checked on the way here. */
 static void start_found(struct exchange *x, const struct session *session)
 {
     struct asking *asking = x->http->arg;
@@ -272,6 +280,7 @@ static void make_session(struct exchange *x, struct asking *asking)
     gate_change_session(x->gate, &asking->change);
 }
 
+/* `ret_loosens` is set by the first "allow": then the request may need a person's signature. It is never set back. */
 static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
 {
     enum effect effect;
@@ -333,6 +342,8 @@ void api_requests_create(struct exchange *x)
 /* The run goes on, or has ended. */
 static void moved(struct op *op) { with_run(op->owner, answer_request); }
 
+/* A run that is over is answered as it is. A failed one may be tried again; the runtime decides by its events what is
+ * left. */
 static void execute_found(struct exchange *x, struct looking *looking)
 {
     struct run_op *go = arena_new(x->arena, struct run_op);
@@ -347,6 +358,7 @@ static void execute_found(struct exchange *x, struct looking *looking)
 
 void api_requests_execute(struct exchange *x) { with_status(x, execute_found); }
 
+/* Answered when the end of the run is stored; 409 when the run is over already. */
 static void cancel_found(struct exchange *x, struct looking *looking)
 {
     struct run_op *cancel = arena_new(x->arena, struct run_op);

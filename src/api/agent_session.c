@@ -3,6 +3,8 @@
 
 #include "event/shapes.h"
 
+/* One search, in the exchange's arena. `created`: the session is made once at most, even if it is still not found
+ * then. */
 struct search {
     struct exchange *x;
     struct agent_session agent;
@@ -20,6 +22,8 @@ static void give(struct search *s, const struct session *session, const struct e
     s->then(s->arg, session, err);
 }
 
+/* ERR_CONFLICT: another request or another node has made the same session first, which is as good as having made it.
+ */
 static void made(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
@@ -90,6 +94,7 @@ static void find(struct search *s)
     gate_session(s->x->gate, &s->look);
 }
 
+/* A token that is bound to a session speaks in that one, whatever id the agent gives. */
 void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
                          void (*then)(void *arg, const struct session *session, const struct err *err), void *arg)
 {

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+/* All calls of a session while its events are read. The map is on the heap: every way out of the read frees it. */
 struct state_read {
     struct exchange *x;
     struct map calls;      /* id → struct call */
@@ -49,6 +50,7 @@ static void put_completed(struct json_out *out, const struct call *call)
     json_member_raw(out, "allowTools", call->rules);
 }
 
+/* One walk per member of the answer. Calls that rules answered have no request and are in neither. */
 static void put_calls(struct json_out *out, const struct state_read *state, bool completed)
 {
     json_open(out, '{');
@@ -103,6 +105,7 @@ static void take_event(struct state_read *state, const struct event *event)
 
 static void read_page(struct state_read *state, uint64_t after);
 
+/* On the loop. Only an empty page is the end: a page also stops at a number of bytes. */
 static void page_read(struct read *read)
 {
     struct state_read *state = read->arg;
@@ -170,6 +173,7 @@ static void state_call_free(struct state_call *known)
     free(known);
 }
 
+/* `watcher.after` is the seq of the last event told, so that Last-Event-ID lets a client go on where it was. */
 static void send_state(struct state_stream *s, const char *type, struct str json)
 {
     BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
@@ -276,6 +280,8 @@ static void state_told(struct watcher *watcher, struct happening *happening)
         state_call_free(map_take(&s->open, event->call));
 }
 
+/* Called when the queue of the stream is empty and when a page is told: pages are read no faster than the client
+ * takes them. */
 static void state_go_on(struct state_stream *s)
 {
     if (s->watcher.failed)
@@ -303,6 +309,7 @@ static void state_stream_free(struct state_stream *s)
     free(s);
 }
 
+/* The connection is closed, by whichever side: nothing is told after gate_unwatch, so that the memory can go. */
 static void state_gone(struct http_stream *stream, void *arg)
 {
     struct state_stream *s = arg;

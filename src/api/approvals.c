@@ -34,6 +34,7 @@ static void write_new_keys(struct exchange *x, struct json_out *out)
         json_close(out, ']');
 }
 
+/* The time it took goes into a header and into the metrics, without the time that other requests had in between. */
 static void write_pending(struct exchange *x, struct listing *listing)
 {
     const struct pending_list *list = &listing->list;
@@ -56,6 +57,7 @@ static void write_pending(struct exchange *x, struct listing *listing)
     exchange_answer_timed(x, &buf, took_us);
 }
 
+/* Called once for each session that was looked up, in any order; the last one writes the answer. */
 static void session_there(struct op *op)
 {
     struct exchange *x = op->owner;
@@ -64,6 +66,8 @@ static void session_there(struct op *op)
         write_pending(x, listing);
 }
 
+/* Brings the sessions of the listed calls into memory, because a listed call names its session's title and folder.
+ * One look has no id: so there is at least one, and the answer is written even when no call waits. */
 static void read_sessions(struct exchange *x, struct listing *listing)
 {
     const struct pending_list *list = &listing->list;
@@ -77,6 +81,8 @@ static void read_sessions(struct exchange *x, struct listing *listing)
         gate_session(x->gate, &looks[i]);
 }
 
+/* On a shared store the list is only made when this node has read what the others had stored at the time of the
+ * request. */
 static void caught_up(struct read *read)
 {
     struct exchange *x = read->arg;
@@ -202,6 +208,7 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
     exchange_answer(x, err_http(err->code), &buf);
 }
 
+/* 202: the answer is stored, the call still waits. */
 static void answer_partial(struct exchange *x, const struct decide *decide)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -256,6 +263,7 @@ static void decided(struct op *op) { exchange_decided(op->owner, (struct decide 
 
 enum { RULES_PER_DECISION = 5 };
 
+/* Each rule is checked here, so that a decision is refused as a whole before anything of it is stored. */
 static struct rc read_rules(struct exchange *x, struct str *ret_rules, struct err *err)
 {
     const struct json *rules = json_get(x->body, "rules");

@@ -10,6 +10,7 @@ static void archived(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
+/* The answer comes when the archive is complete, which may take minutes; a client that goes does not stop it. */
 void api_archive_make(struct exchange *x)
 {
     struct gate_archiving *archiving = arena_new(x->arena, struct gate_archiving);

@@ -84,6 +84,7 @@ static struct str about(struct arena *arena, struct str input)
     return n < text.n ? arena_printf(arena, "%.*s…", (int)n, text.p) : arena_str(arena, text);
 }
 
+/* The filter `by=` takes the same words. A call that waits has no such word and is found by none of them. */
 static const char *by_whom(const struct call *call)
 {
     if (call->status == CALL_AWAITING)
@@ -107,6 +108,8 @@ static const char *outcome_of(const struct call *call)
            : call->decision == DECISION_TIMEOUT ? "timed_out" : "cancelled";
 }
 
+/* Called a second time for records whose answer lay behind the page's first event; it sets every field that an answer
+ * can set. */
 static void fill_decision(struct arena *arena, struct record *record, const struct call *call)
 {
     record->outcome = outcome_of(call);
@@ -122,6 +125,7 @@ static void fill_decision(struct arena *arena, struct record *record, const stru
     record->key = arena_str(arena, call->key);
 }
 
+/* Everything is copied out of the event: its window is freed before the page is written. */
 static struct record *make_record(struct audit *audit, const struct event *event, const struct event *answer)
 {
     ARENA_SCOPE(scratch);
@@ -150,6 +154,7 @@ static struct record *make_record(struct audit *audit, const struct event *event
 
 /* ---- what is wanted ---- */
 
+/* Letters of either case are the same, in ASCII only; names in other alphabets are compared byte by byte. */
 static bool holds(struct str text, struct str part)
 {
     for (size_t at = 0; at + part.n <= text.n; at++) {
@@ -330,6 +335,8 @@ static void finish(struct audit *audit)
 
 static void settle_next(struct audit *audit);
 
+/* A call that cannot be read any more keeps what its own event said of it. The rest of the page is not held up by it.
+ */
 static void call_settled(struct read *read)
 {
     struct audit *audit = read->arg;
@@ -394,6 +401,7 @@ static void take_window(struct audit *audit)
     }
 }
 
+/* Answers that were kept from the window are copies (audit->answers) and stay. */
 static void drop_window(struct audit *audit)
 {
     for (size_t p = 0; p < audit->piece_count; p++)
@@ -448,6 +456,8 @@ static void read_piece(struct audit *audit, uint64_t after)
     gate_read(audit->x->gate, read);
 }
 
+/* Stops at the limit, at the start of the log, and after SCAN_EVENTS events: a filter that finds nothing must not
+ * read the whole log in one request. */
 static void next_window(struct audit *audit)
 {
     bool enough = audit->ended || audit->count >= audit->limit || audit->scanned >= SCAN_EVENTS;
@@ -483,6 +493,7 @@ static void take_hit(struct audit *audit, const struct read *read)
         add_record(audit, record);
 }
 
+/* One call after the other: a hit that the filters refuse costs one read, and the page is done when it is full. */
 static void hit_read(struct read *read)
 {
     struct audit *audit = read->arg;
@@ -498,6 +509,7 @@ static void hit_read(struct read *read)
     exchange_fail(audit->x, &err);
 }
 
+/* Hits come newest first, as the index gives them; those of other sessions are passed over without a read. */
 static void next_hit(struct audit *audit)
 {
     const struct history_search *search = &audit->search;
@@ -517,6 +529,8 @@ static void next_hit(struct audit *audit)
     gate_read(audit->x->gate, read);
 }
 
+/* Without an index (it is being built, or cannot be opened) the search goes through the log: slower, with the same
+ * result. */
 static void searched(struct op *op)
 {
     struct audit *audit = op->owner;
@@ -598,6 +612,7 @@ static void audit_session_found(struct exchange *x, const struct session *sessio
     start(x->state);
 }
 
+/* A token that is bound to a session sees its audit only, whether or not the query names it. */
 void api_audit_read(struct exchange *x)
 {
     struct audit *audit = arena_new(x->arena, struct audit);

@@ -25,6 +25,7 @@ static struct str host_of_origin(struct str origin)
     return str_sub(origin, str_starts(origin, STR("https://")) ? 8 : 7, origin.n);
 }
 
+/* Called before anything listens. The strings of the options are not copied, but for the authority and the origin. */
 struct api *api_new(const struct api_options *options)
 {
     struct api *api = heap_new(sizeof *api);
@@ -95,6 +96,7 @@ void api_add_address(struct api *api, const char *host, int port)
     api->origin = arena_printf(&api->arena, "http://%s:%d", here ? "localhost" : host, port);
 }
 
+/* Host names are compared without regard to case, as DNS does. */
 static bool among(const struct api *api, struct str host, bool plain, bool secure)
 {
     for (size_t i = 0; i < api->host_count; i++)
@@ -141,6 +143,7 @@ struct rc auth_check_origin(const struct api *api, const struct http_request *ht
     return RC_OK;
 }
 
+/* The prefix tells our names from other subprotocols that a client may offer beside them. */
 struct str auth_offered(const struct http_request *http, const char *prefix)
 {
     struct str rest = http_header(http, "sec-websocket-protocol"), wanted = str_of(prefix);
@@ -167,6 +170,8 @@ static struct rc identify_claim(struct exchange *x, const struct proof_claim *cl
     return RC_OK;
 }
 
+/* After the whole body was read. The head of the request, with the digest that the body must have, was checked before
+ * it. */
 struct rc auth_check_body(const struct exchange *x, struct err *err)
 {
     struct proof_claim claim;
@@ -283,6 +288,8 @@ struct thread_search {
     void (*then)(struct exchange *x, const struct session *session);
 };
 
+/* The same 404 for a thread that is not there and for one that the token may not see: the answer tells neither from
+ * the other. */
 static void thread_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
@@ -316,6 +323,8 @@ struct rc exchange_name_session(struct exchange *x, struct str *ret_session, str
 
 static void failed(struct op *op) { exchange_fail(op->owner, &op->err); }
 
+/* `viewer` makes the gate apply the token's own limits (its session, its folders) when it looks for sessions and
+ * calls. */
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op))
 {
     struct op op = gate_op(x->arena, done, x);

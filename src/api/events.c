@@ -8,6 +8,7 @@
 
 /* ---- scope ---- */
 
+/* An unknown type is an error: a client that misspells one would otherwise wait for events that never come. */
 static struct rc read_types(struct str types, uint64_t *ret_kinds, struct err *err)
 {
     while (types.n) {
@@ -161,6 +162,8 @@ struct shared *form_sse(struct happening *happening, enum form form)
     return happening->forms[form];
 }
 
+/* On the loop, in the order of seq. The stream of a token that was revoked ends here: before this event nothing was
+ * told to it. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct follower *follower = watcher->arg;
@@ -216,6 +219,8 @@ static void broken(struct watcher *watcher, const struct err *err)
     http_stream_end(follower->stream);
 }
 
+/* The next page of stored events is read when the last one has left: a slow reader costs no more than one page of
+ * memory. */
 static void go_on(struct follower *follower)
 {
     if (follower->watcher.failed)
@@ -310,6 +315,8 @@ static void caught_up_with_nodes(struct op *op)
         stream_if_known(x);
 }
 
+/* A stream that begins behind this node's newest event may be of another node's future: the node catches up before it
+ * refuses. */
 static void serve_scope(struct exchange *x)
 {
     struct event_scope *scope = x->state;

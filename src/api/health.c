@@ -15,6 +15,7 @@ static void answer_state(struct exchange *x, int status, const char *state)
 
 void api_health_show(struct exchange *x) { answer_state(x, 200, "ok"); }
 
+/* For a load balancer: a node that cannot store events is taken out of service, because it could only refuse. */
 void api_ready_show(struct exchange *x)
 {
     if (!x->api->ready)
@@ -56,6 +57,8 @@ static void answered(struct buf *buf, const struct gate_figures *f)
         f->answered[DECISION_TIMEOUT] + f->answered[DECISION_CANCELLED]);
 }
 
+/* Buckets of Prometheus count everything up to their bound, those of the gate count what is between two: hence the
+ * sum. */
 static void response_times(struct buf *buf, const struct gate_figures *f)
 {
     const char *name = "nod_approval_response_seconds";
@@ -72,6 +75,7 @@ static void response_times(struct buf *buf, const struct gate_figures *f)
                (unsigned long long)sum);
 }
 
+/* Groups are counted by powers of two; bucket i holds groups of up to 2^(i+1) - 1 appends. */
 static void store_figures_text(struct buf *buf, const struct store_figures *s)
 {
     uint64_t sum = 0;

@@ -1,6 +1,7 @@
 /* A permanent link to one call: who may look, and where the call is. */
 #include "api/exchange.h"
 
+/* The operation is freed on every way out; its result points into memory of its own. */
 static void answer_history(struct op *op)
 {
     struct history *history = (struct history *)op;

@@ -43,6 +43,7 @@ static struct digest told_digest(struct str session, const char *about, struct s
     return digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
 }
 
+/* A ring: the oldest entry goes. A call that is forgotten is asked about twice, which is a nuisance and no danger. */
 static void remember(struct api *api, struct digest what, struct str id)
 {
     struct hook_call *told = &api->hook_calls[api->hook_call_next++ % HOOK_CALLS_MAX];
@@ -102,6 +103,7 @@ static bool was_dialog(struct hooking *h, struct str call)
 
 /* ---- answers ---- */
 
+/* A client that has gone gets nothing, but its request is still to be freed. */
 static void give(struct hooking *h, const struct buf *body)
 {
     if (h->gone)
@@ -117,6 +119,8 @@ static void refuse(struct hooking *h, const char *words)
     give(h, &buf);
 }
 
+/* Whether or not the withdrawal was stored: the hook is refused. A person's answer that came first is on record, and
+ * the agent may ask again. */
 static void withdrawn(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
@@ -187,6 +191,7 @@ static void let_go(struct ask *ask)
     http_shed(h->x->http);
 }
 
+/* gate_forget returns false when the gate has the operation in hand: then `asked` comes later and finds `gone`. */
 static void client_gone(struct http_request *request)
 {
     struct hooking *h = request->arg;
@@ -253,6 +258,8 @@ static void open_read(struct read *read)
         answer_nothing(h);
 }
 
+/* After a restart the memory of calls (hook_calls) is gone, the open questions are not. The first that matches is
+ * joined. */
 static void take_up(struct read *read)
 {
     struct hooking *h = read->arg;
@@ -275,6 +282,7 @@ static void read_open(struct hooking *h, void (*done)(struct read *read))
     gate_read(h->x->gate, read);
 }
 
+/* A message that only tells something (a call is over, the agent is idle) makes no session and is never refused. */
 static void session_found(void *arg, const struct session *session, const struct err *err)
 {
     struct hooking *h = arg;
@@ -337,6 +345,8 @@ static struct rc prepare(struct hooking *h, struct err *err)
     return RC_OK;
 }
 
+/* A message that cannot be read is refused when the agent would wait for an answer, and otherwise ignored: a new kind
+ * of message must not stop an agent. */
 void api_hooks_ask(struct exchange *x)
 {
     struct hooking *h = arena_new(x->arena, struct hooking);

@@ -47,6 +47,7 @@ static void answer_statement(struct exchange *x, const struct statement *stateme
     exchange_answer(x, 200, &buf);
 }
 
+/* The client sends the digest of the body it will send: the statement binds the signature to those bytes. */
 static struct rc issue_for_request(struct exchange *x, struct str key, struct statement *ret, struct err *err)
 {
     struct str method = STR_NONE, path = STR_NONE, digest = STR_NONE;
@@ -63,6 +64,7 @@ static struct rc issue_for_request(struct exchange *x, struct str key, struct st
     return RC_OK;
 }
 
+/* The same reader as for the decision itself, so that what is shown for signing is what will be decided. */
 static struct rc issue_for_decision(struct exchange *x, struct str key, struct statement *ret, struct err *err)
 {
     struct decide *d = arena_new(x->arena, struct decide);
@@ -202,6 +204,7 @@ static struct str code_new(struct exchange *x)
     return arena_str(x->arena, buf_str(&buf));
 }
 
+/* The codes are in this answer only; the store has their digests. */
 static void codes_kept(struct op *op)
 {
     struct exchange *x = op->owner;
@@ -256,6 +259,7 @@ static struct rc read_code(struct exchange *x, struct str *ret_hash, struct err 
 
 /* ---- a new key ---- */
 
+/* The event was followed before `done` was called, so the ring of this node holds the key already. */
 static void key_changed(struct op *op)
 {
     struct exchange *x = op->owner;

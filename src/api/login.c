@@ -23,6 +23,8 @@ enum { COOKIE_CHARS = 30, DEVICE_BYTES_MAX = 60, DAY_S = 86400 };
 
 /* ---- codes ---- */
 
+/* Free slots have expired at 0. When all are in use the one that ends first is overwritten: links are few and
+ * short-lived. */
 static struct login_code *code_slot(struct api *api)
 {
     struct login_code *oldest = &api->codes[0];
@@ -202,6 +204,7 @@ static bool plain(struct str words)
     return words.n > 0;
 }
 
+/* The secret is in this answer only, and in two parts: the second half in the body, the first as a cookie. */
 static void logged_in(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
@@ -220,6 +223,8 @@ static void logged_in(struct op *op)
                 cookie_line(x, str_sub(secret, 0, COOKIE_CHARS), LOGIN_DAYS * DAY_S), buf_str(&buf));
 }
 
+/* The code is used up before the token is made: if storing fails, the person needs a new link, and nobody gets in
+ * twice. */
 void api_login_begin(struct exchange *x)
 {
     struct str once = STR_NONE, device = STR("a browser");

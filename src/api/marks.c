@@ -47,6 +47,8 @@ static void call_read(struct read *read)
         gate_assign(x->gate, mark);
 }
 
+/* The call's events are read to know that it waits. It may be answered before the mark is stored: then the gate
+ * refuses it. */
 static void read_call(struct exchange *x, const struct session *session, struct mark values)
 {
     struct mark *mark = arena_new(x->arena, struct mark);
@@ -100,6 +102,7 @@ static bool is_listed(const struct gate *gate, const struct token *token, struct
     return api_find_person(gate, token_person(token->name), session) != token;
 }
 
+/* A person may have several tokens (a browser, a phone, a terminal) and is listed once. */
 static void list_people(struct exchange *x, const struct session *session)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);

@@ -40,6 +40,7 @@ static void send_event(struct mcp_call_held *held, const struct buf *line)
     shared_unref(bytes);
 }
 
+/* Not the exchange's: once a stream has begun, the request and its arena are gone. */
 static void free_held(struct mcp_call_held *held)
 {
     arena_done(&held->spare);
@@ -81,6 +82,8 @@ static void withdrawn(struct op *op)
         free_held(held);
 }
 
+/* Also when a person has answered meanwhile: the gate then refuses the withdrawal, and `withdrawn` refuses the
+ * client. */
 static void withdraw(struct mcp_call_held *held)
 {
     struct decide *decide = arena_new(&held->arena, struct decide);
@@ -104,6 +107,8 @@ static void stream_gone(struct http_stream *stream, void *arg)
 
 /* ---- waiting ---- */
 
+/* True: the result goes into a stream. From here on held->x is NULL; false means that the connection broke in this
+ * moment. */
 static bool begin_stream(struct mcp_call_held *held)
 {
     struct http_stream_options options = {.gone = stream_gone, .arg = held};
@@ -156,6 +161,7 @@ static bool takes_stream(const struct mcp_call_held *held)
     return held->begun || str_has(http_header(held->x->http, "accept"), STR("text/event-stream"));
 }
 
+/* On the loop, each time that a wait has ended: with an answer, with an error, or because PIECE_MS are over. */
 static void asked(struct op *op)
 {
     struct ask *ask = (struct ask *)op;
@@ -223,6 +229,7 @@ static struct rc prepare(struct mcp_call_held *held, struct str text, struct err
     return RC_OK;
 }
 
+/* On the heap and not in the exchange's arena, because it outlives the exchange when a stream is begun. */
 static void take_call(struct exchange *x)
 {
     struct mcp_call_held *held = heap_new(sizeof *held);
@@ -270,6 +277,8 @@ static void pending_session_found(void *arg, const struct session *session, cons
 
 /* ---- one message ---- */
 
+/* A message that is no JSON is answered 400 with an error of JSON-RPC, every other failure 200 with one: that is what
+ * clients read. */
 void api_mcp_message(struct exchange *x)
 {
     struct mcp_message *message = arena_new(x->arena, struct mcp_message);

@@ -37,6 +37,7 @@ static struct rc read_note(struct exchange *x, struct note *note, struct err *er
     return RC_OK;
 }
 
+/* The session was only looked up to know that the token may see it. */
 static void note_in_thread(struct exchange *x, const struct session *session)
 {
     struct note *note = arena_new(x->arena, struct note);

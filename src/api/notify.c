@@ -40,6 +40,7 @@ void api_deliveries_list(struct exchange *x)
 
 /* ---- a test ---- */
 
+/* A channel that refuses the message is no error of this request: the answer says what came back. */
 static void tested(struct op *op)
 {
     struct exchange *x = op->owner;
@@ -138,6 +139,7 @@ const struct token *api_find_person(const struct gate *gate, struct str name, st
     return NULL;
 }
 
+/* A name that never had a token is not revoked: a channel may reach people who answer by its buttons only. */
 bool api_was_revoked(const struct gate *gate, struct str person)
 {
     bool revoked = false;
@@ -192,6 +194,7 @@ void api_answers_look(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
+/* An answer by phone that came too late is told who was first, as on the page. */
 static void answered(struct op *op)
 {
     const struct notify_taking *taking = (const struct notify_taking *)op;

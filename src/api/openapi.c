@@ -64,6 +64,7 @@ static uint64_t number_most(struct str name)
     return str_is(name, "wait") ? LIMIT_WAIT_SECONDS : str_is(name, "limit") ? LIMIT_PAGE_EVENTS : 0;
 }
 
+/* The types come from the names: a query parameter has the same name and meaning on every route. */
 static void put_parameter(struct json_out *out, struct str name, const char *in)
 {
     bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") ||
@@ -108,6 +109,7 @@ static const char *stream_of(const struct route *route)
                                                   : NULL;
 }
 
+/* Errors have one shape on all routes, so that they are described once, as the default. */
 static void put_answers(struct json_out *out, const struct route *route)
 {
     char status[8];

@@ -47,6 +47,7 @@ static struct rc check_rule(struct exchange *x, const struct json *object, const
     return err_set(err, ERR_INVALID, "%.*s (\"force\": true takes it as it is)", STR_ARG(words));
 }
 
+/* A rule on its way into the store: `change` is used for the user's layer, `session` for a session's. */
 struct addition {
     struct rule_change change;
     struct session_change session;
@@ -54,6 +55,7 @@ struct addition {
     struct str json;
 };
 
+/* The rule as it was stored, with its id and in its canonical form, which may differ from what was sent. */
 static void answer_rule(struct exchange *x, const struct err *err)
 {
     const struct addition *addition = x->state;
@@ -69,6 +71,7 @@ static void answer_rule(struct exchange *x, const struct err *err)
 static void user_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
 static void session_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
 
+/* The other settings stay as they are: -1 stands for "no change" of the timeout. */
 static void add_to_session(struct exchange *x, const struct session *session)
 {
     struct addition *addition = x->state;
@@ -140,6 +143,8 @@ static bool may_go(struct exchange *x, struct str effect)
     return false;
 }
 
+/* The effect is read from the stored rule and not from the request: removing a deny loosens and may need a signature.
+ */
 static void remove_from_session(struct exchange *x, const struct session *session)
 {
     const struct session_rule *rule = session->rules;
@@ -191,6 +196,7 @@ static void rule_bound(struct op *op)
     write_policy(change->op.owner, NULL);
 }
 
+/* A new scope or folder may make the rule reach further, so that it needs the signature that a new allow needs. */
 void api_policy_bind(struct exchange *x)
 {
     struct rule_change *change = arena_new(x->arena, struct rule_change);
@@ -214,6 +220,7 @@ struct replacement {
 
 static void next_change(struct exchange *x);
 
+/* Changes are stored one after the other. An error ends the replacement where it is: the rules stored so far stay. */
 static void change_made(struct op *op)
 {
     struct rule_change *change = (struct rule_change *)op;
@@ -275,6 +282,8 @@ void api_policy_put(struct exchange *x)
 
 /* ---- explain ---- */
 
+/* Judges and stores nothing. `session` may be one that was never stored, made of the folder and the mode in the
+ * request. */
 static void explain_in(struct exchange *x, const struct session *session)
 {
     const struct explain *asked = x->state;
@@ -318,6 +327,7 @@ void api_policy_explain(struct exchange *x)
 
 enum { TRY_EVENTS = LIMIT_PAGE_EVENTS, TRY_WINDOW = 50000 };
 
+/* Past calls of the store are judged again under the rule that is tried; none of their events changes. */
 static void history_read(struct read *read)
 {
     struct exchange *x = read->arg;

@@ -35,6 +35,7 @@ static void put(struct telling *telling, const char *type, struct json_out *out,
     telling->teller->put(telling->teller->arg, type, telling->event->seq, ++telling->part, buf_str(buf));
 }
 
+/* Blocks of other types are stored and not told. */
 static void tell_block(struct telling *telling, const struct json *block)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -172,6 +173,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
     send_event(listener, "text_chunk", seq, part, buf_str(&buf));
 }
 
+/* The teller is told every event of the thread, from the first; what the client has already is left out here. */
 static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
 {
     struct listener *listener = arg;
@@ -189,6 +191,7 @@ static void end_if_over(struct listener *listener)
         http_stream_end(listener->stream);
 }
 
+/* After a message that was stored, the pieces before it are of no more use. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct listener *listener = watcher->arg;
@@ -221,6 +224,8 @@ static void hear(struct watcher *watcher, struct str json)
     send_line(listener, arena_printf(&scratch, "event: text_chunk\ndata: %.*s\n\n", STR_ARG(buf_str(&buf))));
 }
 
+/* Called when a page was told and when the queue is empty. The stream of a run that is over ends when all of it was
+ * told. */
 static void go_on(struct listener *listener)
 {
     if (listener->watcher.failed)
@@ -270,6 +275,8 @@ static struct rc read_cursor(struct exchange *x, struct listener *listener, stru
     return RC_OK;
 }
 
+/* The listener is freed by `gone`, which http_stream calls exactly once; before the stream is open it is freed here.
+ */
 void request_stream(struct exchange *x, struct str thread)
 {
     struct listener *listener = heap_new(sizeof *listener);

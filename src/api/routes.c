@@ -122,6 +122,7 @@ static void log_answer(struct exchange *x, int status)
              LOG_I("us", clock_steady_us() - x->http->started_us));
 }
 
+/* An answer that did not fit its buffer becomes an error: a client never gets half of a JSON text. */
 void exchange_answer(struct exchange *x, int status, const struct buf *body)
 {
     if (body->over) {
@@ -158,6 +159,7 @@ static void refuse_method(struct exchange *x, const struct err *err)
     http_answer_error_as(x->http, err_http(err->code), arena_printf(x->arena, "%.*s\r\n", STR_ARG(allow)), err);
 }
 
+/* Errors of ours (5xx) are logged with their text, those of clients are only counted and in the access log. */
 void exchange_fail(struct exchange *x, const struct err *err)
 {
     if (x->waits_for_key)

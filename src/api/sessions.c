@@ -87,6 +87,7 @@ static void answer_session(struct exchange *x, const struct session *session)
     exchange_answer(x, x->route->status, &buf);
 }
 
+/* A session that is made under an id that exists is answered as it is: the same request may be sent twice. */
 static void session_changed(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
@@ -154,6 +155,8 @@ void api_sessions_create(struct exchange *x)
 
 void api_sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
 
+/* A signature is needed for a mode or tool policy that allows more, for one that is removed, and for another folder.
+ */
 static void change_found(struct exchange *x, const struct session *session)
 {
     struct session_settings settings;
@@ -174,6 +177,7 @@ void api_sessions_change(struct exchange *x) { exchange_with_session(x, x->param
 
 /* ---- the list ---- */
 
+/* The events of one session stand together in this read; a session is built from them and freed before the next. */
 static void write_sessions(struct exchange *x, struct json_out *out, const struct read *read)
 {
     size_t i = 0;
@@ -268,6 +272,8 @@ static struct rc read_thread_name(const struct json *body, struct str *ret_name,
     return RC_OK;
 }
 
+/* A thread with the name exists already: it is answered as it is, so that a client may ask for the same thread twice.
+ */
 static void thread_session_found(struct exchange *x, const struct session *session)
 {
     struct str title = STR_NONE, parent = STR_NONE, name = STR_NONE;

@@ -5,7 +5,7 @@
  *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each, and
  *          {"type":"store","available":false} when no more can come for a while, true when it can again
  *          with "live": true also {"type":"live","live":{…}}: what is being said and is not kept as such
- *   {"type":"unsubscribe","id"} → {"type":"unsubscribed","id"}
+ *   {"type":"unsubscribe","id"}
  *        → {"type":"unsubscribed","id"}
  *   {"type":"decide","id","sessionId" or "threadId","toolCallId","decision",…}
  *   {"type":"call","id","threadId","wait","call":{"id","name","input","cwd"}}
@@ -32,6 +32,7 @@ struct socket_channel {
     unsigned open_requests;     /* requests that are not answered yet */
 };
 
+/* The channel outlives its connection while requests of it are open: their answers still write to it. */
 static void free_if_over(struct socket_channel *channel)
 {
     if (channel->socket || channel->open_requests)
@@ -40,6 +41,8 @@ static void free_if_over(struct socket_channel *channel)
     free(channel);
 }
 
+/* A client that does not read is disconnected by the HTTP server when its queue is full; here nothing waits for it.
+ */
 static void send_text(struct socket_channel *channel, struct str text)
 {
     if (!channel->socket)
@@ -89,6 +92,7 @@ struct shared *form_message(struct happening *happening)
     return happening->forms[FORM_MESSAGE];
 }
 
+/* On the loop, in the order of seq. The message is written once and shared by all sockets that follow the event. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct socket_channel *channel = watcher->arg;
@@ -110,6 +114,7 @@ static void away(struct watcher *watcher, bool is_away)
                                     : STR("{\"type\":\"store\",\"available\":true}"));
 }
 
+/* 1011 tells the client to connect again, perhaps to another node; it goes on behind the last seq that it has. */
 static void broken(struct watcher *watcher, const struct err *err)
 {
     struct socket_channel *channel = watcher->arg;
@@ -141,6 +146,7 @@ static void go_on(struct socket_channel *channel)
 
 static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
 
+/* The scope's texts are in `scope`, which the watcher points into: it is freed after the watcher. */
 static void stop_watching(struct socket_channel *channel)
 {
     if (!channel->watching)
@@ -185,6 +191,7 @@ static void subscribe(struct subscription *s)
 
 static void subscription_free(struct subscription *s);
 
+/* The client may have gone while the node caught up with the others: then `socket` is NULL and nothing is begun. */
 static void subscribe_if_known(struct subscription *s)
 {
     struct err err;
@@ -218,6 +225,7 @@ static void begin_subscription(struct subscription *s)
     gate_catch_up(gate, &s->catch_up);
 }
 
+/* A subscription counts as an open request until it has begun, so that the channel stays. */
 static void subscription_free(struct subscription *s)
 {
     struct socket_channel *channel = s->channel;
@@ -249,8 +257,6 @@ static struct rc read_kinds(const struct json *types, uint64_t *ret_kinds, struc
 {
     if (types && types->type != JSON_ARRAY && types->type != JSON_NULL)
         return err_set(err, ERR_INVALID, "\"types\" must be an array of event types");
-    if (types && types->type != JSON_ARRAY && types->type != JSON_NULL)
-        return err_set(err, ERR_INVALID, "\"types\" must be an array of names");
     for (const struct json *type = types ? types->first : NULL; type; type = type->next) {
         enum event_kind kind = type->type == JSON_STRING ? event_kind_parse(type->text) : EVENT_NONE;
         if (kind == EVENT_NONE)
@@ -299,14 +305,9 @@ static void on_subscribe(struct socket_channel *channel, const struct json *mess
 
 static void on_unsubscribe(struct socket_channel *channel, const struct json *message, struct str id)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     (void)message;
     stop_watching(channel);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("unsubscribed"));
-    json_member_raw(&out, "id", id);
-    json_close(&out, '}');
-    send_text(channel, buf_str(&buf));
+    send_done(channel, "unsubscribed", id);
 }
 
 /* ---- decide and call: the routes, without a socket of their own ---- */
@@ -316,6 +317,7 @@ struct inner_request {
     struct str id;
 };
 
+/* The API's answer to the inner request. `request` is freed by the caller; the channel may go with its last one. */
 static void inner_answered(struct http_request *request, int status, struct str body)
 {
     struct inner_request *inner = request->answered_arg;
@@ -332,6 +334,7 @@ static void inner_answered(struct http_request *request, int status, struct str 
     free_if_over(channel);
 }
 
+/* A message becomes a request on the same routes as over HTTP: rights, limits and errors are checked in one place. */
 static void dispatch(struct socket_channel *channel, struct str id, struct str path, struct str query,
                      struct str body)
 {
@@ -418,6 +421,8 @@ const struct socket_kind *socket_message(size_t at)
     return at < sizeof messages / sizeof *messages ? &messages[at].is : NULL;
 }
 
+/* An unknown type is answered with an error and not ignored: the client would wait for an answer. Requests that wait
+ * for a person stay open, so their number is limited. */
 static void on_message(struct http_socket *socket, void *arg, struct str text)
 {
     struct socket_channel *channel = arg;

@@ -35,6 +35,7 @@ struct terminal_act *terminal_act_new(struct terminal *terminal, const struct js
     return act;
 }
 
+/* Operations at the gate cannot be called back: the terminal stays until the last of them has ended. */
 static void free_if_over(struct terminal *terminal)
 {
     if (terminal->socket || terminal->open)
@@ -121,6 +122,8 @@ void terminal_ack(const struct terminal_act *act, const char *command, const str
 
 /* ---- answers ---- */
 
+/* Another person, or the same one on another device, may have been first: then this client is shown the answer that
+ * counts. */
 static void decided(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
@@ -137,6 +140,7 @@ static void decided(struct op *op)
     terminal_act_free(act);
 }
 
+/* The message's memory ends with its callback, so everything that the operation needs is copied. */
 static void decide_asked(struct terminal *terminal, const struct json *message, const struct view *view,
                          struct decide answer)
 {
@@ -165,6 +169,8 @@ static struct rc read_answer(const struct json *message, struct str *ret_request
     return RC_OK;
 }
 
+/* `answered` is set before the gate has stored the decision: a double click sends one decision, and an error sets it
+ * back. */
 static void on_answer(struct terminal *terminal, const struct json *message)
 {
     struct str request = STR_NONE;
@@ -188,6 +194,7 @@ static void on_answer(struct terminal *terminal, const struct json *message)
 
 /* ---- cancel ---- */
 
+/* Cancels the run of the view's thread, whoever started it; the right to do so was checked in on_message. */
 static void on_cancel(struct terminal *terminal, const struct json *message)
 {
     struct str session = STR_NONE;
@@ -331,6 +338,7 @@ static void on_drained(struct http_socket *socket, void *arg)
     }
 }
 
+/* Runs go on: a client that connects again attaches to their sessions. */
 static void on_gone(struct http_socket *socket, void *arg)
 {
     struct terminal *terminal = arg;

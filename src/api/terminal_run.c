@@ -50,6 +50,7 @@ static bool refused(struct terminal_act *act)
 
 /* ---- reading ---- */
 
+/* Three values: a field that is absent must not be taken for "no", which would change the session. */
 static struct rc read_said(const struct json *message, const char *key, enum said *ret_said, struct err *err)
 {
     bool yes = false;
@@ -77,6 +78,7 @@ static struct rc read_choices(const struct json *message, struct order *order, s
     return RC_OK;
 }
 
+/* A key in a message is refused and not ignored, so that nobody goes on sending one. */
 static struct rc read_start(const struct json *message, struct run_op *start, struct err *err)
 {
     TRY(json_want_str(message, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
@@ -94,6 +96,7 @@ static struct rc read_start(const struct json *message, struct run_op *start, st
 
 /* ---- the run ---- */
 
+/* Its end is only told when it fails: everything else the client sees in the run's events. */
 static void execute(struct terminal_act *act)
 {
     act->next = (struct run_op){.op = gate_op(&act->arena, terminal_act_done, act), .session = act->start.session,
@@ -125,6 +128,7 @@ static void change_settings(struct terminal_act *act, void (*done)(struct op *op
     gate_change_session(act->terminal->api->gate, &act->change);
 }
 
+/* The run is stored and does not run yet: looser settings come first. */
 static void started(struct op *op)
 {
     const struct run_op *start = (const struct run_op *)op;
@@ -204,6 +208,7 @@ static void write_safe(struct json_out *out, struct order *order, const struct s
     }
 }
 
+/* A plan session that leaves its mode may do more than before, so that its change counts as looser, too. */
 static void read_settings(struct terminal_act *act, const struct session *session)
 {
     struct order *order = act->order;
@@ -225,6 +230,7 @@ static void read_settings(struct terminal_act *act, const struct session *sessio
         order->settings = shape_data(&act->arena, shape_session_settings(), &settings);
 }
 
+/* The client may have gone meanwhile: then nothing is begun that nobody would see. */
 static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
@@ -299,6 +305,7 @@ static struct str safe_policies(struct terminal_act *act)
     return arena_str(&act->arena, buf_str(&buf));
 }
 
+/* Without a timeout of its own or of the server a call would wait for ever on a terminal that nobody looks at. */
 static void begin(struct terminal_act *act)
 {
     struct order *order = act->order;

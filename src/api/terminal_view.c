@@ -195,6 +195,7 @@ static void write_diff_lines(struct json_out *out, const struct json *preview)
         json_member_bool(out, "diff_cut", json_bool(preview, "cut", false));
 }
 
+/* Calls of sub-agents are shown with the agent's name; those of the main thread are the agent's own. */
 static void write_request(struct json_out *out, const struct view *view, const struct terminal_ask *asked)
 {
     ARENA_SCOPE(scratch);
@@ -324,6 +325,7 @@ static void on_agent_message(struct view *view, const struct event *event, const
         send_block(view, block);
 }
 
+/* A call that is denied by a rule has no request and no response; its result is told at once. */
 static void on_call(struct view *view, const struct event *event, const struct json *data)
 {
     const struct json *verdict = json_get(data, "verdict");
@@ -336,6 +338,7 @@ static void on_call(struct view *view, const struct event *event, const struct j
     asked_free(map_put(&view->calls, event->call, asked));
 }
 
+/* Requests of the past wait in `calls` until catch_up, which tells only those that are still open. */
 static void on_request(struct view *view, const struct event *event, const struct json *data)
 {
     struct terminal_ask *asked = map_get(&view->calls, event->call);
@@ -347,6 +350,8 @@ static void on_request(struct view *view, const struct event *event, const struc
         send_request(view, asked, false);
 }
 
+/* The client that answered is told nothing of its own answer. A denial is also told as the result of the call,
+ * because the protocol has no other end of it. */
 static void on_response(struct view *view, const struct event *event, const struct json *data)
 {
     ARENA_SCOPE(scratch);
@@ -421,6 +426,7 @@ static void catch_up(struct view *view)
     terminal_send(view->terminal, &buf);
 }
 
+/* On the loop, in the order of seq, from the session's first event on. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     ARENA_SCOPE(scratch);
@@ -442,6 +448,8 @@ static void tell(struct watcher *watcher, struct happening *happening)
             takers[i].take(view, event, data);
 }
 
+/* Called when the socket's queue is empty and when a page was told: stored events are read as fast as the client
+ * takes them. */
 void terminal_view_go_on(struct view *view)
 {
     struct http_socket *socket = view->terminal->socket;
@@ -494,6 +502,7 @@ void terminal_view_to_front(struct view *view)
     view->terminal->views = view;
 }
 
+/* After gate_unwatch no callback of the watcher comes any more. */
 void terminal_view_free(struct view *view)
 {
     unlink_view(view);

@@ -4,6 +4,8 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
+/* The secret is in this answer only: the store has its digest. An agent also gets the server's public key, to check
+ * that answers come from this server. */
 static void token_made(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
@@ -42,6 +44,7 @@ static bool plain_name(struct str name)
     return name.n == 0;
 }
 
+/* Scopes only add to those of the role, and only some can be added to each. */
 static struct rc read_scopes(struct exchange *x, struct token_change *change, struct err *err)
 {
     const struct json *list = json_get(x->body, "scopes");
@@ -86,6 +89,7 @@ static struct rc check_width(const struct exchange *x, unsigned scopes, struct e
                    scope_name(more & -more));
 }
 
+/* Nobody can make a token that may do more than the one that makes it (check_width). */
 static struct rc read_token(struct exchange *x, struct token_change *change, struct err *err)
 {
     struct str role = STR_NONE;
@@ -120,6 +124,7 @@ static void bound_session_found(struct exchange *x, const struct session *sessio
     gate_change_token(x->gate, x->state);
 }
 
+/* A token for a person loosens what may be decided and may need a signature; one for an agent can only ask. */
 void api_tokens_create(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_made);
@@ -158,6 +163,7 @@ static void token_gone(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
+/* The token is found twice: here for its width, and by the gate, which answers 404 when there is none. */
 void api_tokens_revoke(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_gone);

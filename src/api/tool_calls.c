@@ -7,6 +7,7 @@
 
 /* ---- ask ---- */
 
+/* The token may have been revoked while the call waited: then not even the decision is told. */
 static void answer_call(struct exchange *x, const struct call *call)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -76,6 +77,7 @@ static struct rc read_callback(struct exchange *x, struct ask *ask, struct err *
     return notify_check_callback(x->api->notify, ask->callback, err);
 }
 
+/* An id of the client's makes the request safe to repeat; without one, each request is a new call. */
 static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 {
     const struct json *input = NULL;
@@ -143,6 +145,7 @@ static void answer_pinned(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
+/* `append` is the gate's and freed here, because its `done` is the last to see it. */
 static void pinned(struct append *append)
 {
     struct exchange *x = append->arg;
@@ -168,6 +171,8 @@ static struct rc read_told(struct exchange *x, struct told_tool *ret_tool, struc
     return ret_tool->name.n > LIMIT_NAME_BYTES ? err_set(err, ERR_INVALID, "the tool's name is too long") : RC_OK;
 }
 
+/* A new definition is stored; one that differs from the stored one is asked about as a call; the same again needs
+ * nothing. */
 static void tell_in_thread(struct exchange *x, const struct session *session)
 {
     struct ask *ask = new_ask(x);
@@ -252,6 +257,7 @@ void api_calls_show(struct exchange *x)
 
 static void reported(struct op *op) { answer_call(op->owner, &((struct report *)op)->state); }
 
+/* Content of any JSON type is stored as it came; without any it is null. */
 void api_calls_result(struct exchange *x)
 {
     struct report *report = arena_new(x->arena, struct report);
