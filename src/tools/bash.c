@@ -22,6 +22,7 @@ enum {
     TOLD_BYTES_MAX = 8 << 10, /* at a time: of more, the end */
 };
 
+/* A command that is waited for: its whole output for the result, and the part that was not told yet. */
 struct watching {
     const struct tool_use *use;
     struct output output;
@@ -42,6 +43,8 @@ static size_t whole_characters(struct str text)
     return begun && utf8_valid_one(str_sub(text, n - 1 - back, n)) == 0 ? n - 1 - back : n;
 }
 
+/* Output is told in steps of TELL_MS, so that a command that writes much does not flood those who follow the session.
+ */
 static void tell(struct watching *watching, bool last)
 {
     struct str text = buf_str(&watching->untold);
@@ -54,6 +57,8 @@ static void tell(struct watching *watching, bool last)
     watching->told_us = now_us;
 }
 
+/* Given every piece of output by child_wait, on the thread that runs the tool. The result keeps all of it that
+ * output_add keeps; of the part that is told live only the newest bytes are kept. */
 static void take(void *arg, struct str text)
 {
     struct watching *watching = arg;
@@ -67,6 +72,8 @@ static void take(void *arg, struct str text)
 
 /* ---- waiting ---- */
 
+/* Blocks this thread until the command has ended, its time is over or its run is cancelled. child_end kills what is
+ * left and reads the last output. */
 static void wait_for(struct watching *watching, struct child *child)
 {
     int64_t until_us = clock_steady_us() + watching->timeout_ms * 1000;
@@ -81,6 +88,8 @@ static void wait_for(struct watching *watching, struct child *child)
     child_end(child, take, watching);
 }
 
+/* Also used for commands that ran in the background. The output is part of the result whether the command failed or
+ * not. */
 struct rc bash_outcome(struct arena *arena, int status, struct str output, struct str *ret_text, struct err *err)
 {
     const char *end = output.n && output.p[output.n - 1] != '\n' ? "\n" : "";
@@ -130,6 +139,7 @@ static struct rc run_here(const struct tool_use *use, int64_t timeout_ms, struct
     return rc;
 }
 
+/* The schema was checked before; a session without a folder has no place where a command could run. */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     int64_t timeout_ms = TIMEOUT_MS;

@@ -68,6 +68,8 @@ static const struct tool *find(struct str name)
     return NULL;
 }
 
+/* Facts are for the judge: they name what the call would touch, and come from the input alone. A tool that is not in
+ * the table has no class, so that only rules about its name can match it. */
 struct tool_facts tool_facts(struct str name, const struct json *input)
 {
     const struct tool *tool = find(name);
@@ -114,6 +116,8 @@ static bool plain_host(struct str host)
     return host.n > 0 && host.n <= LIMIT_HOST_BYTES;
 }
 
+/* Rules about hosts are written for URLs, so that a connection is judged as the URL that would open it; "/-" stands
+ * for no path. */
 struct str tool_net_url(struct arena *arena, const struct json *input, const char *scheme)
 {
     enum { HTTP = 80, HTTPS = 443 };
@@ -127,6 +131,7 @@ struct str tool_net_url(struct arena *arena, const struct json *input, const cha
     return arena_printf(arena, "%s://%.*s:%d/-", as, STR_ARG(host), (int)port);
 }
 
+/* Without a parser: the length is checked before anything reads the URL as one. */
 static size_t host_bytes(struct str url)
 {
     struct str rest = url;
@@ -141,6 +146,7 @@ static size_t host_bytes(struct str url)
     return n;
 }
 
+/* Limits that keep the judge quick: names longer than this are refused before they are compared with rules. */
 struct rc tool_facts_check(const struct tool_facts *facts, struct err *err)
 {
     for (size_t i = 0; i < facts->path_count; i++)
@@ -153,6 +159,7 @@ struct rc tool_facts_check(const struct tool_facts *facts, struct err *err)
 
 enum { SUMMARY_BYTES_MAX = 120 };
 
+/* One line for lists and messages. It is cut at a number of bytes, because the whole is in the preview. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts)
 {
     const struct tool *tool = find(facts->name);

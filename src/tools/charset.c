@@ -44,6 +44,7 @@ static struct str named_in(struct str text)
     return STR_NONE;
 }
 
+/* A byte order mark wins over what the server says of the page, as in browsers. It is removed from the text. */
 static struct str marked(struct str *bytes)
 {
     static const struct {

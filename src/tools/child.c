@@ -36,6 +36,7 @@ void output_done(struct output *output)
     buf_done(&output->tail);
 }
 
+/* Of the bytes behind the beginning, those in the middle go: the end of a log is what one looks for. */
 static void drop_to(struct output *output, size_t most)
 {
     if (output->tail.n <= most)
@@ -45,6 +46,7 @@ static void drop_to(struct output *output, size_t most)
     buf_drop(&output->tail, drop);
 }
 
+/* The tail may grow to twice its size before it is cut, so that bytes are not moved at every call. */
 void output_add(struct output *output, struct str text)
 {
     size_t first = KEPT_BYTES - output->head.n;
@@ -80,6 +82,7 @@ struct str output_text(struct output *output, struct arena *arena)
 
 /* ---- starting ---- */
 
+/* Variables that keep a command from waiting for a terminal which it does not have. */
 static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT_MAX])
 {
     size_t n = environment_kept(arena, environment);
@@ -140,6 +143,8 @@ static struct rc make_box(const struct tool_use *use, bool net, char ***ret_word
 
 enum { OUT, REPORT, LIFE, NET, PIPES };
 
+/* The last pair is a socket and needed only where the box has a proxy. The caller closes what was opened before an
+ * error. */
 static struct rc open_pipes(int pipes[PIPES][2], bool net, struct err *err)
 {
     for (int i = 0; i < (net ? PIPES : NET); i++) {
@@ -158,6 +163,8 @@ static unsigned count_ports(const struct box_opened *opened)
     return count;
 }
 
+/* In this process, or in the executor's, which was handed the ends. The supervisor ends everything when `life` is
+ * closed, also when this process is killed. */
 struct rc child_spawn(const struct tool_use *use, const struct child_ends *ends, pid_t *ret_supervisor,
                       struct err *err)
 {
@@ -218,6 +225,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
 
 /* ---- until the end ---- */
 
+/* Reads without blocking. At the end of the output the descriptor is closed, and poll no longer wakes for it. */
 static void drain(struct child *child, void (*take)(void *arg, struct str text), void *arg)
 {
     char bytes[16 << 10];
@@ -254,6 +262,7 @@ static void read_report(struct child *child)
     }
 }
 
+/* True when the supervisor has reported the end. Output that came with it was taken before. */
 bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str text), void *arg)
 {
     struct pollfd polls[] = {{.fd = child->report, .events = POLLIN}, {.fd = child->out, .events = POLLIN}};
@@ -278,6 +287,8 @@ static void wait_for_supervisor(const struct child *child)
             return;
 }
 
+/* Closing `life` makes the supervisor kill everything the command has started. Safe to call when it has ended by
+ * itself. */
 void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg)
 {
     close_descriptor(&child->life);

@@ -30,6 +30,7 @@ struct diff {
     bool *gone, *added; /* per line: deleted from a, inserted in b */
 };
 
+/* Lines beyond LINES_MAX are left out of the comparison; the texts of the lines point into the caller's. */
 static struct text split(struct arena *arena, struct str text)
 {
     struct text lines = {.no_newline = text.n && text.p[text.n - 1] != '\n'};
@@ -115,6 +116,7 @@ static void compare(struct arena *arena, struct diff *diff)
 
 /* ---- writing ---- */
 
+/* The preview while it is written: limits on lines and bytes, and the places inside lines that changed (`marks`). */
 struct page {
     struct json_out *out;
     struct arena *arena;
@@ -125,6 +127,7 @@ struct page {
     bool first_mark;
 };
 
+/* Everything of the unified form goes through here, so that one limit holds for all of it. */
 static void put(struct page *page, char sign, struct str line)
 {
     if (page->line >= SHOWN_LINES_MAX || page->bytes + line.n > SHOWN_BYTES_MAX) {
@@ -267,6 +270,8 @@ static int count(const bool *flags, int n)
     return set;
 }
 
+/* Texts of any size end in a bounded preview: "cut" says that a part of it is missing, the counts are of the whole.
+ */
 void diff_write(struct json_out *out, struct str path, struct str before, struct str after)
 {
     ARENA_SCOPE(arena);

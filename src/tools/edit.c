@@ -14,6 +14,7 @@ static size_t find(struct str text, struct str part, size_t from)
     return at ? (size_t)(at - text.p) : text.n;
 }
 
+/* True only if every line of the file ends so: a file with both kinds is left as it is. */
 static bool ends_with_crlf(struct str text)
 {
     bool any = false;
@@ -27,6 +28,7 @@ static bool ends_with_crlf(struct str text)
     return any;
 }
 
+/* For the new text: models write plain line ends, and an edit must not mix two kinds in one file. */
 static struct str with_crlf(struct arena *arena, struct str text)
 {
     char *out = arena_bytes(arena, text.n * 2 + 1);
@@ -88,6 +90,7 @@ static struct rc plan_edit(const struct tool_use *use, struct plan *ret_plan, st
     return replace(use->arena, &ret_plan->after, use->input, err);
 }
 
+/* All edits or none: each is tried on the result of the one before, and the file is written only at the end. */
 static struct rc plan_multi_edit(const struct tool_use *use, struct plan *ret_plan, struct err *err)
 {
     const struct json *edits = json_get(use->input, "edits");

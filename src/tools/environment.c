@@ -9,6 +9,8 @@ static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "
                                     "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
 _Static_assert(sizeof names / sizeof *names == ENVIRONMENT_KEPT_MAX, "one for each");
 
+/* A list of names that are passed on, not of names that are held back: a key in a variable of an unknown name stays
+ * here. */
 size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX])
 {
     size_t count = 0;

@@ -40,6 +40,7 @@ struct rc tool_check(const struct tool_use *use, struct err *err)
     return executor->check ? executor->check(use, err) : RC_OK;
 }
 
+/* For a model's request: our own tools first, in the order of the table, then those of MCP servers. */
 void tool_definitions(struct json_out *out, struct servers *servers, struct str root)
 {
     json_open(out, '[');
@@ -76,6 +77,7 @@ static int64_t lines_of(struct str text)
     return count;
 }
 
+/* Whole contents are for pages that show both sides; of larger files only the difference is shown. */
 static void write_contents(struct json_out *out, const struct plan *plan)
 {
     if (plan->before.n <= CONTENT_SHOWN_MAX && plan->after.n <= CONTENT_SHOWN_MAX) {
@@ -86,6 +88,7 @@ static void write_contents(struct json_out *out, const struct plan *plan)
     }
 }
 
+/* Made of the same plan as the change itself: what is shown is what would be written. */
 static void write_diff(struct json_out *out, const struct tool_use *use, const struct plan *plan)
 {
     const struct json *edits = json_get(use->input, "edits");
@@ -123,6 +126,8 @@ static void write_command(struct json_out *out, const struct tool_use *use)
     odd_text_warn(out, command);
 }
 
+/* `problem` is shown with the preview and does not refuse the call: the person may still deny it, and its run would
+ * fail. */
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
 {
     const struct executor *executor = executor_find(use->name);

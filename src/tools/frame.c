@@ -8,6 +8,7 @@
 
 enum { HEAD_BYTES = 5 };
 
+/* Blocks at most as long as the socket's own timeout; an error or a timeout ends the conversation. */
 static bool send_all(int fd, const void *bytes, size_t n)
 {
     for (size_t put = 0; put < n;) {
@@ -40,6 +41,7 @@ bool frame_send(int fd, char letter, struct str text)
     return send_all(fd, head, sizeof head) && send_all(fd, text.p, text.n);
 }
 
+/* The other side is not trusted: the length meets its limit before memory is taken for it. */
 bool frame_read(int fd, struct arena *arena, struct frame *ret_frame)
 {
     uint32_t n;
@@ -71,6 +73,8 @@ bool frame_send_descriptors(int fd, char letter, const int *fds, size_t count)
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
+/* Returns how many descriptors came, -1 at the end of the connection. The caller owns them; they are closed on exec.
+ */
 int frame_read_descriptors(int fd, char *ret_letter, int ret_fds[FRAME_DESCRIPTORS_MAX])
 {
     union {

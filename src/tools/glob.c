@@ -15,6 +15,7 @@ struct hits {
     size_t base_n; /* length of the folder before the part that is matched */
 };
 
+/* Hits are collected and sorted by time afterwards, so that the newest are among those that are shown. */
 static bool take(struct place_walk *walk, struct str within, const struct stat *st)
 {
     struct hits *hits = walk->arg;

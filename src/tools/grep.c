@@ -101,6 +101,8 @@ static void search_file(struct search *search, const struct tool_use *use, struc
     search->shown++;
 }
 
+/* False ends the walk: the limit is reached, or the result is full. A pattern without a slash is meant for the file's
+ * name. */
 static bool take(struct place_walk *walk, struct str within, const struct stat *st)
 {
     struct search *search = walk->arg;
@@ -116,6 +118,8 @@ static bool take(struct place_walk *walk, struct str within, const struct stat *
     return search->shown < search->limit && !search->out->over;
 }
 
+/* Limits of PCRE2 instead of a timeout: a pattern that backtracks without end fails on its line, and the search goes
+ * on. */
 static struct rc prepare(const struct tool_use *use, struct search *search, struct err *err)
 {
     struct str pattern = json_text(use->input, "pattern"), mode = json_text(use->input, "output_mode");
@@ -146,6 +150,8 @@ static struct rc prepare(const struct tool_use *use, struct search *search, stru
     return RC_OK;
 }
 
+/* `path` may name a file or a folder; it is opened by place_open, which follows no link out of the session's folder.
+ */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     BUF_SCOPE(buf, RESULT_BYTES_MAX);

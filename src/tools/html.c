@@ -75,6 +75,8 @@ struct tag {
 
 /* ---- letters ---- */
 
+/* Called before anything visible is written: the line ends and the blank that were asked for since the last text come
+ * now. */
 static void settle(struct page *page)
 {
     for (; page->breaks && page->started; page->breaks--)
@@ -92,6 +94,8 @@ static void want_breaks(struct page *page, unsigned count)
     page->space = false;
 }
 
+/* Blanks are collapsed as a browser does. Characters that show nothing are left out: a page could hide words in them.
+ */
 static void put_code(struct page *page, uint32_t code)
 {
     char bytes[4];
@@ -257,6 +261,7 @@ static void end_link(struct page *page)
     page->link_from = 0;
 }
 
+/* The target is resolved against the page's address, because a model that follows it has no such address. */
 static void begin_link(struct page *page, const struct tag *tag)
 {
     end_link(page);
@@ -269,6 +274,7 @@ static void begin_link(struct page *page, const struct tag *tag)
     page->link_from = page->out->n;
 }
 
+/* An image is its description; one without is decoration. */
 static void put_image(struct page *page, const struct tag *tag)
 {
     ARENA_SCOPE(arena);

@@ -53,6 +53,7 @@ static bool is_there(const struct tool_link *link)
     return link->fd >= 0 && poll(&gone, 1, 0) >= 0 && !(gone.revents & (POLLHUP | POLLERR));
 }
 
+/* On the thread that accepts. One executor at a time: a second one is refused while the first is connected. */
 bool tool_link_take(struct tool_link *link, int fd)
 {
     CHECK(pthread_mutex_lock(&link->mutex) == 0);
@@ -108,6 +109,7 @@ static void put_opened(struct json_out *out, const struct box_opened *opened)
     json_close(out, '}');
 }
 
+/* Everything that the executor needs is in the request: it keeps no state between two of them. */
 static bool send_request(const struct tool_use *use, const char *what, struct str files, int fd)
 {
     JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
@@ -226,6 +228,8 @@ struct tool_look link_look(const struct tool_use *use)
                                                   : arena_str(use->arena, buf_str(&buf))};
 }
 
+/* An executor that goes away in the middle leaves it open whether something was done; the result says so, and it is
+ * not done again. */
 struct tool_result link_do(const struct tool_use *use, struct str files)
 {
     const struct json *result;

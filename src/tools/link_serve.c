@@ -26,6 +26,8 @@ static void read_paths(struct arena *arena, const struct json *list, const char 
         paths[count++] = arena_c(arena, one->text);
 }
 
+/* Numbers and paths come from the server, which this process obeys; they are checked for their limits all the same.
+ */
 static const struct box_opened *read_opened(struct arena *arena, const struct json *json)
 {
     struct box_opened *opened = arena_new(arena, struct box_opened);
@@ -42,6 +44,8 @@ static const struct box_opened *read_opened(struct arena *arena, const struct js
     return opened;
 }
 
+/* The pipes are the server's: output goes to it without passing through this process. The supervisor is not waited
+ * for, because its report goes to the server, too. */
 static struct rc run_command(const struct tool_use *use, const int *fds, int count, struct err *err)
 {
     struct child_ends ends = {.net = -1};
@@ -68,6 +72,7 @@ static void put_done(struct json_out *out, const struct tool_use *use, struct st
     json_member_bool(out, "isError", result.is_error);
 }
 
+/* In a process of its own for each request (tool_link_serve), so that its memory is given back by its end. */
 static void answer(int fd, const struct box_setting *box, const int *fds, int count)
 {
     ARENA_SCOPE(arena);

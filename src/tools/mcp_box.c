@@ -27,6 +27,8 @@ struct mcp_net {
     const struct server *server;
 };
 
+/* On the proxy's thread, for each connection that the server's program wants to open. Everything that "hosts" does
+ * not name is refused. */
 static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
 {
     const struct server *server = ((const struct mcp_net *)(const void *)host)->server;
@@ -40,6 +42,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
     ret_verdict->private_too = target->is_address && !server->folder;
 }
 
+/* Connections of MCP servers belong to no session, so that they are logged and not stored as events. */
 static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     static const char *const states[] = {[EGRESS_OPENED] = "an MCP server reaches a host",
@@ -85,6 +88,8 @@ static const char *path_of(const struct server *server)
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
+/* The program's own variables, with a home folder inside the box and, where it has a network, the address of its
+ * proxy. */
 static char **environment_of(struct arena *arena, const struct server *server, const char *home, bool net)
 {
     size_t count = 0;
@@ -96,6 +101,7 @@ static char **environment_of(struct arena *arena, const struct server *server, c
     return list;
 }
 
+/* The program's own folder is readable in the box: without it the program could not be started. */
 static void open_more(struct box *box, const struct box_opened *opened, const char *program_folder)
 {
     size_t n = 0;

@@ -66,6 +66,8 @@ static void put_others(struct buf *buf, struct arena *arena, const struct json *
     }
 }
 
+/* The text whose digest is pinned. Members are sorted, so that a server that sends them in another order changes
+ * nothing. */
 struct str mcp_definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole)
 {
     ARENA_SCOPE(scratch);
@@ -82,6 +84,8 @@ struct str mcp_definition_text(struct arena *arena, struct str tool, const struc
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+/* Defaults of the protocol: a tool that says nothing may destroy and reaches the world. The server's word is not
+ * checked; a rule may still name a hint. */
 unsigned tool_hints(const struct json *definition)
 {
     const struct json *said = json_get(definition, "annotations");

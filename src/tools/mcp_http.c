@@ -32,6 +32,8 @@ struct posting {
 
 static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
 
+/* Nothing is connected yet: each message is a request of its own, and the server gives its session's id with the
+ * first answer. */
 static struct rc open_session(struct server *server, struct link **ret_link, struct err *err)
 {
     struct link *link = heap_new(sizeof *link);
@@ -78,6 +80,7 @@ static void agreed(struct server *server, struct str version)
 
 /* ---- one request ---- */
 
+/* Several threads may talk to one server; session and version change under the lock while they do. */
 static void put_headers(const struct server *server, struct posting *p)
 {
     struct link *link = server->link;
@@ -113,6 +116,8 @@ static bool on_event(void *arg, struct str type, struct str data)
     return false;
 }
 
+/* Blocks this thread. The connection is used once: servers are asked seldom, and a connection that was kept might be
+ * dead. */
 static struct rc post(struct server *server, struct posting *p, struct str message, struct err *err)
 {
     __attribute__((cleanup(line_done))) struct fetch_line *line = fetch_line_new();

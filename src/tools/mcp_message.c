@@ -34,6 +34,8 @@ void mcp_put_notification(struct buf *buf, const char *method, struct str params
     json_end_line(&out);
 }
 
+/* A server may ask its client, too. Ping is answered; everything else (sampling, roots) is refused, as we announce no
+ * capability. */
 void mcp_put_reply(struct buf *buf, struct str id, struct str method)
 {
     struct json_out out = open_message(buf);
@@ -52,6 +54,7 @@ void mcp_put_reply(struct buf *buf, struct str id, struct str method)
 
 /* ---- theirs ---- */
 
+/* A message with a method is the server's own, whatever its id says; ids of answers are numbers, because ours are. */
 struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_reply *ret_message, struct err *err)
 {
     const struct json *json;
@@ -89,6 +92,7 @@ static void put_resource(struct buf *buf, const struct json *resource)
         buf_printf(buf, "(%.*s, not shown)", STR_ARG(json_text(resource, "mimeType")));
 }
 
+/* Pictures and sounds are named and not shown: results are text. */
 static void put_block(struct buf *buf, const struct json *block)
 {
     struct str type = json_text(block, "type");
@@ -105,6 +109,8 @@ static void put_block(struct buf *buf, const struct json *block)
                    STR_ARG(json_text(block, "mimeType")), json_text(block, "data").n);
 }
 
+/* The structured form is used only where there is no other. A result that is too long is cut between two characters.
+ */
 struct str mcp_result_text(struct arena *arena, const struct json *result)
 {
     const struct json *content = json_get(result, "content");

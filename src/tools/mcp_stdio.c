@@ -86,6 +86,7 @@ static bool write_line(struct link *link, struct str line, int64_t within_ms)
 
 /* ---- reading ---- */
 
+/* On the reading thread. The waiting thread owns the copy of the line; an answer that nobody waits for is dropped. */
 static void hand_over(struct link *link, uint64_t id, struct str line)
 {
     lock(&link->lock);
@@ -120,6 +121,7 @@ static void take_line(struct link *link, struct str line)
     }
 }
 
+/* The end of its standard error, for the message that says why the program ended. */
 static void keep_last_words(struct link *link, struct str text)
 {
     lock(&link->lock);
@@ -133,6 +135,8 @@ static void keep_last_words(struct link *link, struct str text)
     unlock(&link->lock);
 }
 
+/* Only the new bytes are looked at for line ends; an unfinished line stays in `lines`, up to the limit of a message.
+ */
 static void take_lines(struct link *link, struct buf *lines, struct str text)
 {
     size_t seen = lines->n, from = 0;
@@ -199,6 +203,7 @@ static void *read_all(void *arg)
 
 /* ---- starting and ending ---- */
 
+/* Without a box: only for a server of the person's own file that says so, or where boxes are switched off. */
 static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
@@ -214,6 +219,7 @@ static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
     return failed;
 }
 
+/* The condition uses the steady clock: a timeout must not change when somebody sets the time. */
 static void start_reader(struct link *link)
 {
     pthread_attr_t attributes;
@@ -230,6 +236,8 @@ static void start_reader(struct link *link)
     CHECK(pthread_attr_destroy(&attributes) == 0);
 }
 
+/* The program gets the three streams themselves (keeps_streams). Our ends of the supervisor's pipes are left in
+ * `link`. */
 static int spawn_in_box(const struct server *server, const struct mcp_box *box, const int ends[3], struct link *link)
 {
     int report[2] = {-1, -1}, life[2] = {-1, -1}, net[2] = {-1, -1};
@@ -254,6 +262,8 @@ static int spawn_in_box(const struct server *server, const struct mcp_box *box, 
     return failed;
 }
 
+/* Only one thread at a time starts a server (SERVER_STARTING). On an error nothing is left: no process, no
+ * descriptor. */
 static struct rc open_program(struct server *server, struct link **ret_link, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -356,6 +366,7 @@ static void leave(struct link *link, struct waiting *own)
     *at = own->next;
 }
 
+/* The server is told that nobody waits any more. Whether it stops is its affair. */
 static void give_up(struct link *link, uint64_t id, const char *why)
 {
     ARENA_SCOPE(arena);
@@ -365,6 +376,7 @@ static void give_up(struct link *link, uint64_t id, const char *why)
     (void)write_line(link, buf_str(&buf), REPLY_MS);
 }
 
+/* ERR_UNAVAILABLE: the caller adds that the effect is unknown, since the program may have acted before it ended. */
 static struct rc gone(struct link *link, const struct server *server, struct err *err)
 {
     lock(&link->lock);

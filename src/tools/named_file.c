@@ -41,6 +41,8 @@ static struct rc read_bytes(const struct tool_use *use, struct str named, struct
     return RC_OK;
 }
 
+/* For previews of calls that others will do: what cannot be shown as text is an error, and the preview shows the
+ * input instead. */
 struct rc named_file_read(const struct tool_use *use, struct str path, struct str *ret_text, struct err *err)
 {
     struct str text;
@@ -51,6 +53,8 @@ struct rc named_file_read(const struct tool_use *use, struct str path, struct st
     return RC_OK;
 }
 
+/* By the executor where there is one: the server's own user may not be able to read the files, and should not have
+ * to. */
 struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct tool_facts facts = tool_facts(use->name, use->input);

@@ -2,6 +2,7 @@
  * the file keeps its bytes: the new cell is put where the old one stood. */
 #include "tools/tool.h"
 
+/* Notebooks hold a source as an array of lines, with their line ends. */
 static struct str source_of(struct arena *arena, struct str text)
 {
     JSON_SCOPE(buf, out, FILE_BYTES_MAX);
@@ -77,6 +78,8 @@ static struct str insert(const struct tool_use *use, struct str text, const stru
                   arena_printf(use->arena, "\n  %.*s%s", STR_ARG(cell), cells->count ? "," : "\n "));
 }
 
+/* With the comma before or behind the cell. The rest of the file keeps its bytes: it is not written anew from a
+ * parsed tree. */
 static struct str delete(const struct tool_use *use, struct str text, const struct json *cells,
                          const struct json *cell)
 {
@@ -89,6 +92,7 @@ static struct str delete(const struct tool_use *use, struct str text, const stru
     return splice(use->arena, text, from, to, STR_NONE);
 }
 
+/* Works on the text of the file, at the places where the parsed values lie in it. */
 static struct rc change(const struct tool_use *use, const struct json *notebook, struct str *text, struct err *err)
 {
     const struct json *cells = json_get(notebook, "cells");
@@ -140,6 +144,7 @@ static struct str source_text(struct arena *arena, const struct json *source)
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The person is shown one cell and not the JSON of the whole file. The source is compared as text. */
 void notebook_cell_write(struct json_out *out, const struct tool_use *use, const struct plan *plan)
 {
     struct str path = json_text(use->input, "notebook_path"), mode = json_text(use->input, "edit_mode");

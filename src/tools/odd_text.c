@@ -23,6 +23,8 @@ static bool other_letter(uint32_t code)
     return (code >= 0x370 && code <= 0x58F) || (code >= 0x13A0 && code <= 0x13FF);
 }
 
+/* Letters of other alphabets that look like Latin ones. The list is short on purpose: it is for a warning, not for a
+ * refusal. */
 static bool looks_latin(uint32_t code)
 {
     static const uint16_t alike[] = {
@@ -63,6 +65,7 @@ static void look(struct odd_text *odd, struct str text, bool name)
     odd->alike = odd->alike || (name && alike && !unlike);
 }
 
+/* Names of members are checked as strictly as paths: they, too, are read as names. */
 static void look_at_tree(struct odd_text *odd, const struct json *value)
 {
     if (value->type == JSON_STRING)

@@ -93,6 +93,8 @@ static void put_own_lines(struct json_out *out, struct patch_file *file)
     }
 }
 
+/* The file cannot be read, or is new: the patch itself is shown, and "fragment" says that lines around it are
+ * missing. */
 static void put_own(struct json_out *out, struct patch_file *file)
 {
     ARENA_SCOPE(scratch);
@@ -235,6 +237,8 @@ static bool put_placed(struct json_out *out, struct patch_file *file, const stru
     return true;
 }
 
+/* Where the patch fits the file as it is now, its difference is shown with real line numbers; else as the patch gives
+ * it. */
 static void put_file(struct json_out *out, struct patch_file *file, const struct tool_use *use)
 {
     const char *note = NULL;
@@ -252,6 +256,7 @@ static void put_file(struct json_out *out, struct patch_file *file, const struct
     json_member(out, "note", str_of(note));
 }
 
+/* Two passes over the text: the first counts, because one file is shown otherwise than several. */
 bool patch_write(struct json_out *out, struct str patch, const struct tool_use *use)
 {
     struct patch_file file;

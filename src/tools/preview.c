@@ -89,6 +89,7 @@ static void write_command(struct json_out *out, const struct tool_facts *facts)
     odd_text_warn(out, facts->command);
 }
 
+/* For tools that Nod knows nothing of: the whole input, and warnings about characters that mislead. */
 static void write_generic(struct json_out *out, const struct tool_facts *facts)
 {
     json_member(out, "type", STR("generic"));

@@ -16,6 +16,8 @@ static void put_line(struct buf *buf, int64_t number, struct str line)
     buf_puts(buf, cut ? "… (line cut)\n" : "\n");
 }
 
+/* Lines are numbered for the model, which names places by them. A long file ends with the offset at which to go on.
+ */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct str within, text;

@@ -12,6 +12,7 @@ static const struct {
     {"boolean", "true or false"}, {"array", "an array"},     {"object", "an object"},
 };
 
+/* Null has no type: callers treat a member that is null as absent. */
 static bool has_type(const struct json *value, struct str type)
 {
     int64_t number;
@@ -37,6 +38,7 @@ static const char *in_words(struct str type)
 
 static struct rc check(const struct json *schema, const struct json *value, struct str where, struct err *err);
 
+/* Unknown members are an error: a model that misspells one must hear of it before anything is done. */
 static struct rc check_object(const struct json *schema, const struct json *value, struct str where,
                               struct err *err)
 {
@@ -64,6 +66,7 @@ static struct rc check_object(const struct json *schema, const struct json *valu
     return RC_OK;
 }
 
+/* As much of JSON Schema as the tools' own schemas use: type, enum, properties, required, items. */
 static struct rc check(const struct json *schema, const struct json *value, struct str where, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -95,6 +98,7 @@ struct rc schema_check(const char *schema, const struct json *input, struct err 
     return check(parsed, input, STR_NONE, err);
 }
 
+/* The schema's own words for the members that this input has, so that the page can label them. */
 void tool_fields(struct json_out *out, const struct json *schema, const struct json *input)
 {
     const struct json *properties = json_get(schema, "properties");

@@ -36,6 +36,7 @@ void server_init(struct server *server)
     atomic_store(&server->next_id, 1);
 }
 
+/* When no tool runs any more: the CHECK would find one that still uses the server. */
 void server_done(struct server *server)
 {
     CHECK(server->users == 0 && server->state != SERVER_STARTING);
@@ -47,6 +48,8 @@ void server_done(struct server *server)
     arena_done(&server->arena);
 }
 
+/* On a tool's thread, without the server's lock: several calls may be on their way. The id tells their answers apart.
+ */
 struct rc server_ask(struct server *server, struct mcp_exchange *x, const char *method, struct str params,
                      struct err *err)
 {
@@ -66,6 +69,7 @@ struct rc server_ask(struct server *server, struct mcp_exchange *x, const char *
 
 /* ---- what it offers ---- */
 
+/* The characters that model providers take in a tool's name. */
 static bool good_name(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
@@ -99,6 +103,7 @@ struct listing {
     size_t count, looked_at;
 };
 
+/* A tool that cannot be offered is left out and logged; the server's other tools stay. */
 static void take_tool(struct server *server, struct listing *list, const struct json *tool)
 {
     ARENA_SCOPE(scratch);
@@ -154,6 +159,7 @@ static void put_cursor(struct buf *params, struct str cursor)
     json_close(&out, '}');
 }
 
+/* At most PAGES_MAX pages, because the cursor comes from the server and might never end. */
 static struct rc read_pages(struct server *server, struct listing *list, const atomic_bool *cancelled, struct err *err)
 {
     BUF_SCOPE(params, MCP_MESSAGE_BYTES_MAX);
@@ -170,6 +176,7 @@ static struct rc read_pages(struct server *server, struct listing *list, const a
     return RC_OK;
 }
 
+/* The new list replaces the old one at once, under the lock, and only when all of it was read. */
 struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
     struct listing list = {0};
@@ -238,6 +245,7 @@ static void note_end(struct server *server, int64_t now_us)
     server->opened_us = 0;
 }
 
+/* Called with the lock, which it gives up while the server starts; others wait in step_in until `moved`. */
 static struct rc start_now(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
     struct err why = {.code = ERR_OK};
@@ -261,6 +269,7 @@ static struct rc start_now(struct server *server, const atomic_bool *cancelled, 
     return rc;
 }
 
+/* Wakes up now and then, because a cancelled call has no other way to be noticed. */
 static void wait_a_little(struct server *server)
 {
     struct timespec until;
@@ -286,6 +295,7 @@ static void look_at_link(struct server *server, int64_t now_us)
     }
 }
 
+/* For servers of an older version of a repository's file: their programs end as soon as no call uses them. */
 void server_rest(struct server *server)
 {
     struct link *link = NULL;
@@ -328,6 +338,7 @@ static bool step_in(struct server *server, const atomic_bool *cancelled, struct 
     return rc_bad(*ret_rc);
 }
 
+/* Every RC_OK needs a server_leave: until then the link is not closed and the server not started anew. */
 struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
     struct rc rc = RC_OK;

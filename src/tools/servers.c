@@ -44,6 +44,8 @@ static struct str pin_key(struct arena *arena, struct str root, struct str tool)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(root), STR_ARG(tool));
 }
 
+/* Called on the loop when a definition was stored or is read back; tools ask for pins on their own threads, hence the
+ * lock. */
 void servers_pin(struct servers *servers, struct str root, struct str tool, const struct json *definition)
 {
     ARENA_SCOPE(arena);
@@ -127,6 +129,7 @@ static struct server_news **add_news(struct servers *servers, struct server_set 
 
 /* ---- MCP servers run by a client: their definitions come through the proxy ---- */
 
+/* For tools that a proxy has seen at a server of its client. NULL news: the definition is the pinned one. */
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err)
 {
@@ -147,6 +150,7 @@ struct rc servers_told(struct servers *servers, struct arena *arena, struct str 
     return RC_OK;
 }
 
+/* The definition is copied under the lock: another node's event may replace the pin at any time. */
 bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                    const struct json **ret_definition)
 {
@@ -198,6 +202,8 @@ static void put_definitions(struct servers *servers, struct str root, struct ser
                  LOG_S("server", server->name), LOG_I("tools", left_out));
 }
 
+/* Only tools whose definition is pinned and unchanged: a changed tool is not offered before somebody has allowed it.
+ */
 void servers_definitions(struct servers *servers, struct str root, struct json_out *out)
 {
     ARENA_SCOPE(arena);
@@ -270,6 +276,7 @@ static struct rc check(const struct tool_use *use, struct err *err)
     return find(use, &found, err);
 }
 
+/* The server's own words about its tool, marked as such by the preview's members. */
 static void show(struct json_out *out, const struct tool_use *use)
 {
     struct found found;
@@ -310,6 +317,7 @@ static bool still(struct server *server, const struct tool_use *use, const struc
     return same;
 }
 
+/* Compared once more between entering and asking: the list may have been read anew since the call was allowed. */
 static struct rc call(const struct tool_use *use, const struct found *found, struct mcp_exchange *x, struct err *err)
 {
     struct str params = params_of(use->arena, found, use->input);
@@ -325,6 +333,7 @@ static struct rc call(const struct tool_use *use, const struct found *found, str
     return rc;
 }
 
+/* A server that ended may have done it: the call is not repeated, and the result says that its effect is unknown. */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct found found;

@@ -24,6 +24,8 @@ struct reading {
     bool foreign;  /* the file belongs to a repository: it gets none of our keys */
 };
 
+/* A repository's file sees only the variables that any program gets: it must not send our keys to a server of its
+ * choice. */
 static const char *value_of(const struct reading *r, struct str name)
 {
     char *kept[ENVIRONMENT_KEPT_MAX];
@@ -98,6 +100,8 @@ static struct rc read_hosts(const struct json *list, struct server *server, stru
     return RC_OK;
 }
 
+/* A repository's file may name hosts, which are shown when the file is to be trusted; it cannot switch the box off.
+ */
 static struct rc read_box(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
 {
     const struct json *box = json_get(entry, "box"), *hosts = json_get(entry, "hosts");
@@ -109,6 +113,7 @@ static struct rc read_box(const struct reading *r, const struct json *entry, str
     return read_hosts(hosts, server, err);
 }
 
+/* Variables of the entry win over those that are passed on by default. */
 static struct rc read_program(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
 {
     struct arena *arena = r->arena;
@@ -164,6 +169,7 @@ static bool good_name(struct str name)
     return name.n > 0 && name.n < MCP_NAME_BYTES_MAX / 2;
 }
 
+/* One entry. A mistake is an error of the file and names the server; it is never started half configured. */
 struct rc server_read(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
 {
     struct str type = json_text(entry, "type");

@@ -91,6 +91,7 @@ void servers_free(struct servers *servers)
     free(servers);
 }
 
+/* Trust is in the content: a file that changes is asked about again. An empty digest takes the trust back. */
 void servers_trust(struct servers *servers, struct str path, struct str digest)
 {
     char *copy = str_empty(digest) ? NULL : heap_new(digest.n + 1);
@@ -147,6 +148,8 @@ static struct server_news *file_news(struct arena *arena, struct str path, struc
     return news;
 }
 
+/* The file is read at each use, because it changes with a checkout. Servers of a file that nobody trusts are not
+ * started. */
 static struct server_set *project_set(struct servers *servers, struct arena *arena, struct str root,
                                       struct server_news **ret_news)
 {
@@ -166,6 +169,7 @@ static struct server_set *project_set(struct servers *servers, struct arena *are
     return set;
 }
 
+/* The person's own servers, then the repository's. A set that was returned stays valid until servers_free. */
 size_t servers_sets(struct servers *servers, struct arena *arena, struct str root, struct server_set *ret_sets[2],
                     struct server_news **ret_news)
 {

@@ -61,6 +61,8 @@ static void take(void *arg, struct str text)
     unlock(shell->shells);
 }
 
+/* A thread for each command: it reads its output, so that the command never blocks on a full pipe, and ends it when
+ * told to. */
 static void *attend(void *arg)
 {
     struct kept_shell *shell = arg;
@@ -98,6 +100,7 @@ static void sweep(struct shells *shells)
     }
 }
 
+/* With the lock held, which makes the count and the start one step. */
 static struct rc check_room(const struct shells *shells, struct str session, struct err *err)
 {
     unsigned all = 0, own = 0;
@@ -135,6 +138,7 @@ static struct rc start(const struct tool_use *use, struct str *ret_name, struct 
     return RC_OK;
 }
 
+/* The call's result is that the command runs; its end is only seen by BashOutput. */
 struct rc shells_start(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct str name;
@@ -165,6 +169,7 @@ void shells_end(struct shells *shells, struct str session)
     unlock(shells);
 }
 
+/* When the server stops, on a worker thread: blocks until every command and its thread have ended. */
 void shells_end_all(struct shells *shells)
 {
     lock(shells);
@@ -246,6 +251,7 @@ static enum stopping stop(const struct tool_use *use, struct str name)
     return now;
 }
 
+/* Waits for the end, so that a command that is reported as stopped has no effect any more. */
 static struct rc run_kill(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct str name = json_text(use->input, "shell_id");

@@ -15,6 +15,7 @@ struct names {
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
+/* Sorted, so that the same folder gives the same result on every file system. */
 static struct names read_names(struct arena *arena, DIR *folder)
 {
     struct names names = {0};
@@ -43,6 +44,8 @@ static bool hides(const struct tool_use *use, struct arena *arena, struct str wi
     return use->hides && use->hides(use, arena_printf(arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within)));
 }
 
+/* Takes over `fd`. Each folder is opened within its parent and without following links: one that is replaced by a
+ * link while the walk is on the way leads nowhere. */
 static bool walk_folder(struct place_walk *walk, int fd, struct str within, unsigned depth)
 {
     ARENA_SCOPE(arena);

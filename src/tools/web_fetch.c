@@ -54,6 +54,7 @@ static bool is_html(struct str type)
     return str_starts(type, STR("text/html")) || str_starts(type, STR("application/xhtml"));
 }
 
+/* A server that names no type is believed when the bytes hold no zero. */
 static bool is_text(struct str type, struct str body)
 {
     static const char *const kinds[] = {"text/",           "application/json", "application/xml",
@@ -80,6 +81,7 @@ static struct str cut(struct arena *arena, struct str text, size_t bytes_max)
     return arena_printf(arena, "%.*s\n… (%zu bytes left out)", (int)end, text.p, text.n - end);
 }
 
+/* HTML becomes text with links; everything else that is text stays as it is. */
 static struct rc page_text(struct visit *visit, struct str *ret_text, struct err *err)
 {
     struct arena *arena = visit->use->arena;
@@ -98,6 +100,7 @@ static struct rc page_text(struct visit *visit, struct str *ret_text, struct err
     return RC_OK;
 }
 
+/* The body of an error page is shown, too, but less of it: it often says what to do. */
 static struct rc told(struct visit *visit, struct str *ret_text, struct err *err)
 {
     struct arena *arena = visit->use->arena;
@@ -116,6 +119,8 @@ static struct rc told(struct visit *visit, struct str *ret_text, struct err *err
 
 /* ---- the way to it ---- */
 
+/* One request, without following redirects. `only_public` refuses addresses of this machine and its network, by the
+ * address that is really connected to. */
 static struct rc ask(struct visit *visit, struct err *err)
 {
     static const char *const headers[] = {"Accept: text/html, text/plain, application/json, */*;q=0.5",
@@ -173,6 +178,7 @@ static struct rc follow(struct visit *visit, bool *ret_more, struct str *ret_tex
     return RC_OK;
 }
 
+/* Redirects are followed by hand (follow), because each new host must be one that this call may reach. */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     __attribute__((cleanup(line_done))) struct fetch_line *line = fetch_line_new();

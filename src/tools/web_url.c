@@ -62,6 +62,7 @@ static bool put_rest(struct buf *buf, struct str rest)
     return true;
 }
 
+/* A colon without digits behind it is part of the host, which then is refused as none. */
 static struct rc read_port(struct str authority, struct str *ret_host, unsigned *ret_port, struct err *err)
 {
     size_t colon = authority.n;
@@ -76,6 +77,8 @@ static struct rc read_port(struct str authority, struct str *ret_host, unsigned 
     return RC_OK;
 }
 
+/* Strict on purpose: the URL that is judged, the one that is shown and the one that is fetched must be the same for
+ * every reader. */
 struct rc web_url_read(struct arena *arena, struct str text, struct web_url *ret_url, struct err *err)
 {
     struct web_url url = {0};
@@ -118,6 +121,7 @@ bool web_url_same_place(const struct web_url *a, const struct web_url *b)
     return str_eq(a->host, b->host) && (usual || (a->port == b->port && a->secure == b->secure));
 }
 
+/* Empty for links that are not fetched: other schemes, and places inside the same page. */
 struct str web_url_join(struct arena *arena, const struct web_url *base, struct str link)
 {
     struct str origin = {base->text, (size_t)(base->rest.p - base->text)};
@@ -178,6 +182,7 @@ static bool beyond_ascii(struct str text)
     return false;
 }
 
+/* Says what a person would not see in the address. It refuses nothing. */
 void web_url_warn(struct json_out *out, struct str text)
 {
     ARENA_SCOPE(arena);
