@@ -41,6 +41,7 @@ static char **compose(struct cli *cli, const struct claude_args *args, const cha
     return (char **)argv;
 }
 
+/* In a box where the settings want one; the box, once started, belongs to `asks`. */
 struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const struct claude_args *args,
                              const char *session, struct relay_child *ret_child, struct err *err)
 {

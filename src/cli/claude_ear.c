@@ -63,6 +63,8 @@ static bool hear(void *arg, struct str id, struct str type, struct str data)
     return true;
 }
 
+/* The thread's whole life. A stream that ends is opened again behind the last event; the process ends without joining
+ * it. */
 static void *listen_on(void *arg)
 {
     struct claude_ear *ear = arg;

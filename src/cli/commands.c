@@ -53,6 +53,8 @@ static struct str name_part(const struct command *command, int part)
     return part == 1 ? first : second;
 }
 
+/* Whole names first, then groups, then second words, so that `nod lst` finds "session list". A later one must be
+ * nearer to win. */
 struct str command_nearest(struct arena *arena, struct str word)
 {
     unsigned best = near_enough(word);
@@ -101,6 +103,7 @@ const char *option_nearest(const struct command *command, struct str word)
     return found;
 }
 
+/* Read from the text that help shows, "SESSION [CALL...]", so that help and parser cannot differ. */
 void command_operands(const struct command *command, int *ret_min, int *ret_max)
 {
     struct str rest = str_of(command->operands);

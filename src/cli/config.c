@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
+/* Every line is commented out: the file can be used as it is, and shows the defaults of this version. */
 static void print_example(struct buf *buf)
 {
     buf_puts(buf, "# Settings of nod, with their defaults: `name = value`. A # begins a comment.\n"

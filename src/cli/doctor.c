@@ -91,6 +91,7 @@ static bool not_private(struct cli *cli, const char *path, const struct stat *st
     return false;
 }
 
+/* Others who can write the configuration can choose where the data goes and which programs are started. */
 static struct finding check_settings(struct cli *cli)
 {
     const struct settings *settings = &cli->settings;
@@ -188,6 +189,7 @@ static struct finding check_disk(struct cli *cli)
 
 /* ---- the server ---- */
 
+/* Asks without a token first: a server that is there and refuses us is another finding (check_access). */
 static struct finding check_server(struct cli *cli)
 {
     struct err err = {0};
@@ -378,6 +380,7 @@ static struct finding check_channels(struct cli *cli)
     return FOUND(&cli->arena, LEVEL_OK, "", "%zu, and none has failed", count);
 }
 
+/* Makes a box and tears it down again: what the kernel allows is only known by trying. */
 static struct finding check_box(struct cli *cli)
 {
     char why[BOX_STEP_BYTES * 2] = "";
@@ -398,6 +401,7 @@ static struct finding check_box(struct cli *cli)
     return FOUND(&cli->arena, LEVEL_OK, "", "%s%s%s", box_order_text(order), why[0] ? "; " : "", why);
 }
 
+/* A clock that is behind makes deadlines late; one that jumps forward ends calls that still wait. */
 static struct finding check_clock(struct cli *cli)
 {
     int64_t now_ms = clock_wall_ms();
@@ -480,6 +484,7 @@ static void print_lines(struct buf *buf, struct cli *cli, const struct finding *
     }
 }
 
+/* Every check runs, whatever the others found. Warnings do not fail the command. */
 struct rc doctor_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

@@ -13,6 +13,7 @@ struct streaming {
     bool ended, came;
 };
 
+/* `scope` is a part of a query and begins with "&". A page may be shorter than its limit and not the last. */
 static struct rc read_page(const struct follow *follow, struct arena *arena, uint64_t after, unsigned limit,
                            const struct json **ret_events, struct err *err)
 {
@@ -133,6 +134,7 @@ static struct rc stream(struct follow *follow, struct http_client *client, struc
     }
 }
 
+/* One event is read first: an address or token that is wrong is an error at once, and not tried for ever. */
 struct rc follow_live(struct follow *follow, struct err *err)
 {
     ARENA_SCOPE(arena);

@@ -47,6 +47,7 @@ static struct rc open_own(const char *path, int *ret_fd, struct err *err)
     return err_set(err, ERR_INVALID, "%s %s, so it is not used", path, wrong);
 }
 
+/* The file is opened once and checked through its descriptor: owner and mode are those of the bytes that are read. */
 static struct rc read_text(struct cli *cli, const char *path, const struct json **ret_json, struct err *err)
 {
     BUF_SCOPE(buf, IDENTITY_BYTES_MAX);
@@ -160,6 +161,7 @@ const char *identity_path(struct cli *cli, const struct identity_want *want)
     return arena_printf(&cli->arena, "%s/identities/%.*s-%.8s.json", cli->settings.data, STR_ARG(want->kind), hex).p;
 }
 
+/* False also when the server is down: the caller then makes a new one, which fails with the better message. */
 bool identity_works(struct cli *cli, const char *path)
 {
     struct identity *identity;
@@ -174,6 +176,8 @@ bool identity_works(struct cli *cli, const char *path)
     return rc_ok(rc) && response.status == 200;
 }
 
+/* The key and the user of the server are pinned: the hook later speaks to no other, whoever listens at the address.
+ */
 static struct rc write_identity(struct cli *cli, const char *path, const struct json *token, struct err *err)
 {
     JSON_SCOPE(buf, out, IDENTITY_BYTES_MAX);
@@ -213,6 +217,7 @@ static struct rc make(struct cli *cli, const struct identity_want *want, const c
     return write_identity(cli, path, reply.json, err);
 }
 
+/* An identity that still works is kept, so that running setup twice makes no second token. */
 struct rc identity_have(struct cli *cli, const struct identity_want *want, const char **ret_path, struct err *err)
 {
     const char *path = identity_path(cli, want);
@@ -226,6 +231,7 @@ struct rc identity_have(struct cli *cli, const struct identity_want *want, const
     return make(cli, want, path, err);
 }
 
+/* The file goes even if the token cannot be revoked: without the file nobody uses it. */
 void identity_drop(struct cli *cli, const char *path)
 {
     struct identity *identity;

@@ -22,6 +22,7 @@ static void ring(struct inbox *inbox)
     (void)!write(inbox->waker[1], &one, 1);
 }
 
+/* On the following thread. It only notes how far the log goes and wakes the screen, which reads the list anew. */
 static bool heard(void *arg, struct str id, struct str type, struct str data)
 {
     struct inbox *inbox = arg;
@@ -144,6 +145,8 @@ static void say_winner(struct inbox *inbox, struct str session, struct str call)
     tui_say(&inbox->tui, "%.*s: %.*s", STR_ARG(text_line(&arena, call)), STR_ARG(body_decision(&arena, reply.json)));
 }
 
+/* On the screen's thread. An open call that is gone was answered elsewhere; unless the answer was ours (`mine`), it
+ * is shown whose. */
 static void refresh_list(struct inbox *inbox, bool mine)
 {
     ARENA_SCOPE(arena);
@@ -245,6 +248,7 @@ static void send(struct inbox *inbox, enum tui_act act, struct str edited)
     refresh_list(inbox, true);
 }
 
+/* One request per call: each is decided by itself, and those that others have answered are counted and left. */
 static void send_marked(struct inbox *inbox, enum tui_act act)
 {
     size_t done = 0, count = tui_marked(&inbox->tui);
@@ -362,6 +366,7 @@ void inbox_prepare(struct inbox *inbox)
     fill_open(inbox);
 }
 
+/* The list is read first, so that a server that cannot be used is an error of the command and not of the screen. */
 struct rc inbox_open(struct inbox *inbox, struct cli *cli, const char *session, struct err *err)
 {
     inbox->cli = cli;

@@ -51,6 +51,7 @@ static void put_parts(struct buf *buf, struct arena *arena, const struct json *p
     }
 }
 
+/* `path` may name a member of a member ("rule.effect"). Values that say nothing (null, false) are left out. */
 static void put_value(struct buf *buf, struct arena *arena, const struct json *data, const char *path)
 {
     struct str inner;
@@ -74,6 +75,7 @@ static void put_value(struct buf *buf, struct arena *arena, const struct json *d
     buf_put(buf, value->type == JSON_OBJECT ? text_summary(arena, value) : text_line(arena, text));
 }
 
+/* Kinds that are not in the table are shown by their whole data, so that a newer server's events are not hidden. */
 static void put_data(struct buf *buf, struct arena *arena, enum event_kind kind, const struct json *data)
 {
     for (size_t i = 0; i < sizeof telling / sizeof *telling; i++) {
@@ -125,6 +127,8 @@ static void put_line(struct buf *buf, const struct cli *cli, const struct json *
     buf_putc(buf, '\n');
 }
 
+/* Flushed after each event, because a reader of `nod log -f` may be a pipe. False: enough was printed, or nobody
+ * reads. */
 bool log_print(struct log_printer *printer, const struct json *event)
 {
     CHECK(printer->left > 0);

@@ -14,6 +14,8 @@ static size_t comment_end(struct str text, size_t at)
     return line || end == text.n ? end : end + 1;
 }
 
+/* Comments and trailing commas become blanks of the same length, so that offsets into the result are offsets into the
+ * file. */
 struct str loose_json_strip(struct arena *arena, struct str text)
 {
     char *out = arena_bytes(arena, text.n + 1);

@@ -72,6 +72,7 @@ static void put_command(struct buf *buf, const struct command *c)
         put_option(buf, o);
 }
 
+/* From the same table that reads the settings, so that the page cannot name one that is not there. */
 static void put_settings(struct buf *buf)
 {
     buf_puts(buf, ".SH SETTINGS\n");
@@ -131,6 +132,7 @@ static void put_files(struct buf *buf)
     }
 }
 
+/* `make install` runs it to make nod.1; nothing of the page is written by hand a second time. */
 struct rc man_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

@@ -52,6 +52,8 @@ struct rc notify_list_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* The server sends the message and waits for the channel's answer; a channel that refuses it makes the command fail.
+ */
 struct rc notify_test_command(struct cli *cli, struct err *err)
 {
     struct reply reply;

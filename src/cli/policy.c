@@ -70,6 +70,8 @@ static struct str policy_target(struct cli *cli)
                    : STR("/api/policy");
 }
 
+/* From the widest layer to the narrowest: managed, user, project, session. Problems of the files come last, where
+ * they are seen. */
 struct rc policy_list_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
@@ -121,6 +123,8 @@ static struct rc put_project(struct cli *cli, struct json_out *out, struct err *
     return RC_OK;
 }
 
+/* A time span becomes a point in time by this machine's clock, because the server stores and compares points in time.
+ */
 static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
 {
     struct json_out out = json_out(body);
@@ -188,6 +192,7 @@ static struct rc list_unbound(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* One request for each rule: those before a failure stay bound, and the error names the one that failed. */
 struct rc policy_bind_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
@@ -259,6 +264,7 @@ struct rc policy_try_command(struct cli *cli, struct err *err)
 
 /* ---- explain ---- */
 
+/* One part of a compound command, indented below the one that contains it. */
 static void print_part(struct buf *buf, struct arena *arena, const struct cli *cli, const struct json *part)
 {
     struct str effect = json_text(part, "effect");
@@ -332,6 +338,8 @@ struct rc policy_explain_command(struct cli *cli, struct err *err)
 
 /* ---- trust ---- */
 
+/* The rules are shown and the hash of what was shown is sent: a file that changes in between is refused by the
+ * server. */
 struct rc policy_trust_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);

@@ -22,6 +22,7 @@ enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, OUTPUT_LINES_SHOWN = 200, AWAY_U
 
 /* ---- showing ---- */
 
+/* On the screen's page, or as a line of plain output. `fresh`: the cursor stands at the start of a line. */
 static void put_line(struct running *running, enum tint tint, struct str text)
 {
     static const char marks[] = {[TINT_NONE] = ' ', [TINT_BOLD] = '*', [TINT_DIM] = '#', [TINT_RED] = '^',
@@ -85,6 +86,8 @@ static void on_output(struct running *running, const struct json *live)
     (void)fflush(stdout);
 }
 
+/* Pieces of a text that is not stored yet. They are collected, so that the stored message can be compared with them.
+ */
 static void on_live(struct running *running, const struct json *live)
 {
     struct str text = json_text(live, "text");
@@ -104,6 +107,8 @@ static void on_live(struct running *running, const struct json *live)
     (void)fflush(stdout);
 }
 
+/* Printed only where it differs from the pieces that were shown already: after a reconnection, or when a piece was
+ * lost. */
 static void on_message(struct running *running, const struct json *event, const struct json *data)
 {
     const struct json *content = json_get(data, "content");
@@ -172,6 +177,7 @@ static struct str last_line(struct str text)
     return str_sub(text, at, text.n);
 }
 
+/* Output that was shown while the command ran is not repeated; of a failure the last line is. */
 static void on_result(struct running *running, const struct json *event, const struct json *data)
 {
     struct str left = json_text(data, "content");
@@ -202,6 +208,7 @@ static void put_usage(struct running *running, const struct json *usage)
                           cost ? "; cost: $" : "", STR_ARG(cost ? cost->raw : STR_NONE)));
 }
 
+/* In a conversation (`screen`) the end of a run is not the end of the command: the person may write on. */
 static void on_status(struct running *running, const struct json *event, const struct json *data)
 {
     static const char *const over[] = {"completed", "rejected", "failed", "cancelled"};
@@ -260,6 +267,8 @@ static void show_event(struct running *running, const struct json *event)
             shown[i].show(running, event, json_get(event, "data"));
 }
 
+/* On the following thread; the screen is drawn on another one, hence the lock. Events that were seen before a
+ * reconnection are passed over. */
 static bool on_event(void *arg, struct str id, struct str type, struct str data)
 {
     ARENA_SCOPE(arena);
@@ -283,6 +292,7 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
 
 /* ---- following, through restarts of the server ---- */
 
+/* Returns when the run is over, or with an error that trying again would not mend. */
 struct rc run_follow(struct running *running, struct err *err)
 {
     struct http_client *client;
@@ -328,6 +338,7 @@ static void *on_interrupt(void *arg)
     _exit(130);
 }
 
+/* Ctrl-C is taken by a thread that waits for the signal, because an HTTP request cannot be made in a handler. */
 static struct rc catch_interrupt(struct running *running, struct err *err)
 {
     static struct canceller canceller; /* lives as long as the thread: for ever */

@@ -39,6 +39,7 @@ static void put_option(const struct cli *cli, struct json_out *out, const char *
     json_put_str(out, str_of(value));
 }
 
+/* Only what was given on the command line: a member that is absent leaves the session's setting as it is. */
 static struct rc put_session(struct cli *cli, struct json_out *out, struct err *err)
 {
     int64_t seconds = -1;
@@ -54,6 +55,7 @@ static struct rc put_session(struct cli *cli, struct json_out *out, struct err *
     return put_policies(cli, out, err);
 }
 
+/* Without --cwd the session works in this folder, and is named after it. */
 struct rc session_create_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);

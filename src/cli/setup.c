@@ -54,6 +54,7 @@ static bool has_folder(struct cli *cli, const char *settings)
     return folder.n && stat(arena_c(&cli->arena, folder), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Finds out and changes nothing. An agent counts as present when its settings folder or its program is there. */
 static void look(struct setup *setup)
 {
     struct cli *cli = setup->cli;
@@ -129,6 +130,7 @@ static void say_plan(struct setup *setup)
     (void)fflush(stdout);
 }
 
+/* Without a terminal nobody can be asked: then nothing is done unless --yes says so. */
 static struct rc agreed(struct cli *cli, bool *ret_agreed, struct err *err)
 {
     char answer[8] = "";
@@ -231,6 +233,7 @@ static void say_end(struct setup *setup)
         setup_page_pair(setup->cli);
 }
 
+/* The server first, then rules, then hooks: a hook that is installed finds a server that answers. */
 static struct rc do_all(struct setup *setup, struct err *err)
 {
     struct cli *cli = setup->cli;

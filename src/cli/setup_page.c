@@ -24,6 +24,8 @@ static bool has_desktop(void)
     return isatty(STDOUT_FILENO) && ((display && display[0]) || (wayland && wayland[0]));
 }
 
+/* The link holds a secret and is not put on a command line, where other users could read it: the browser opens a
+ * private file that leads to it. False: there is no desktop, and the caller prints the link. */
 bool setup_page_open(struct cli *cli, struct str link)
 {
     const char *path;

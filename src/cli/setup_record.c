@@ -40,6 +40,7 @@ static bool read_file(const struct json *json, struct setup_file *file)
     return !str_empty(file->path) && digest_parse(json_text(json, "after"), &file->after);
 }
 
+/* A record that is not understood is an error, not ignored: removal would leave behind what it does not know of. */
 static bool read_record(const struct json *json, struct setup_record *record)
 {
     const struct json *files = json_get(json, "files"), *rules = json_get(json, "rules");
@@ -98,6 +99,7 @@ static struct rc have_folder(struct cli *cli, struct err *err)
     return file_own_folder(arena_printf(&cli->arena, "%s/setup", cli->settings.data).p, err);
 }
 
+/* Written after each step of setup, so that a setup that was interrupted can be undone as far as it went. */
 struct rc setup_record_save(struct cli *cli, const struct setup_record *record, struct err *err)
 {
     JSON_SCOPE(buf, out, RECORD_BYTES_MAX);

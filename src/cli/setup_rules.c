@@ -48,6 +48,7 @@ static bool is_there(const struct json *rules, const char *rule)
     return false;
 }
 
+/* The id is recorded before the next rule is added: removal knows exactly which rules setup has made. */
 static struct rc add(struct cli *cli, const struct setup_pack *pack, const char *rule, struct setup_record *record,
                      struct err *err)
 {
@@ -66,6 +67,7 @@ static struct rc add(struct cli *cli, const struct setup_pack *pack, const char 
     return setup_record_save(cli, record, err);
 }
 
+/* Rules that are there already are not added again, and will not be removed. */
 struct rc setup_rules_add(struct cli *cli, struct setup_record *record, size_t *ret_added, struct err *err)
 {
     const struct setup_pack *pack;

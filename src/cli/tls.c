@@ -50,6 +50,7 @@ static struct rc add_own_names(struct cli *cli, struct certificate_names *names,
     return rc;
 }
 
+/* The loopback names are always among them: the command line and local agents reach the same port. */
 static struct rc choose_names(struct cli *cli, struct certificate_names *names, struct err *err)
 {
     size_t at = 0;
@@ -64,6 +65,8 @@ static struct rc choose_names(struct cli *cli, struct certificate_names *names, 
 
 /* ---- the authority ---- */
 
+/* The authority's certificate limits the names that it may sign, so that a stolen key is of little use; new names
+ * need a new one. */
 static struct rc check_covered(struct cli *cli, const struct certificate_names *wanted,
                                const struct certificate_names *covered, struct err *err)
 {
@@ -77,6 +80,7 @@ static struct rc check_covered(struct cli *cli, const struct certificate_names *
     return RC_OK;
 }
 
+/* Without --name the new certificate is for the names of the old one. */
 static struct rc read_authority(struct cli *cli, struct certificate *authority, struct certificate_names *names,
                                 struct err *err)
 {

@@ -6,6 +6,7 @@
 #include "event/token.h"
 #include "io/clock.h"
 
+/* Folders are made absolute here, since the server may run in another folder and as another user. */
 static struct rc put_lists(struct cli *cli, struct json_out *out, struct err *err)
 {
     const char *value;
@@ -35,6 +36,7 @@ static struct str role_words(struct arena *arena, const struct json *token)
     return words;
 }
 
+/* The secret alone goes to standard output, so that a script can keep it; words about it go to standard error. */
 struct rc token_create_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
@@ -85,6 +87,7 @@ struct rc token_list_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* Takes effect with the next request or event of whoever uses the token. */
 struct rc token_revoke_command(struct cli *cli, struct err *err)
 {
     struct query query = {.method = "DELETE"};

@@ -167,6 +167,7 @@ static void take_member(struct scan *scan, struct json *entry, const struct json
     scan->at += str_find(rest, '\n');
 }
 
+/* A section with a value that is not understood is kept without members: its server is named, and left alone. */
 static struct json *take_section(struct scan *scan, struct str name)
 {
     struct json *entry = arena_new(scan->arena, struct json);
@@ -197,6 +198,7 @@ static void mark_below(struct scan *scan, struct json *servers, struct str name,
     }
 }
 
+/* As much of TOML as lists of servers use; everything else is passed over line by line. */
 const struct json *toml_servers(struct arena *arena, struct str text, const char *member)
 {
     struct scan scan = {.arena = arena, .text = text};

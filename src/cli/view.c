@@ -8,6 +8,7 @@
 
 enum { NAMED_MAX = 4, ID_END_BYTES_MIN = 4 };
 
+/* Anything that is not a list of calls is an error: another server may listen at the address. */
 static struct rc read_page(struct cli *cli, struct arena *arena, const char *session, struct str parameters,
                            struct reply *ret_reply, struct err *err)
 {
@@ -28,6 +29,7 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
     return read_page(cli, arena, session, STR(""), ret_reply, err);
 }
 
+/* Shown beside the calls that wait: a stolen recovery code is noticed before its key counts. */
 struct str view_new_keys(struct arena *arena, const struct json *keys)
 {
     struct str text = STR_NONE;
@@ -46,6 +48,7 @@ struct str view_new_keys(struct arena *arena, const struct json *keys)
     return text;
 }
 
+/* Page after page into one answer of the same form, so that callers know one form only. */
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err)
 {
@@ -343,6 +346,7 @@ struct str view_state(struct arena *arena, const struct json *call)
     return words;
 }
 
+/* All times are this machine's local time; the server sends UTC. */
 static void times(struct buf *buf, const struct cli *cli, const struct json *call)
 {
     ARENA_SCOPE(arena);
