@@ -52,6 +52,7 @@ bool agent_box_wanted(const struct cli *cli)
 
 /* ---- who may be reached ---- */
 
+/* The same host and port are the same call, so that each is asked about once in a session. */
 static struct str net_id(struct arena *arena, const struct egress_target *target)
 {
     char hex[DIGEST_HEX_BYTES];
@@ -63,6 +64,7 @@ static struct str net_id(struct arena *arena, const struct egress_target *target
     return arena_printf(arena, "net.%.32s", hex);
 }
 
+/* A connection is asked about as a call of the tool Net; without a rule a person is asked. */
 static struct str net_body(struct arena *arena, const struct agent_box *box, const struct egress_target *target)
 {
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
@@ -109,6 +111,8 @@ static bool ask_once(struct agent_box *box, const struct egress_target *target, 
     return true;
 }
 
+/* On a thread of the proxy, which holds the connection open meanwhile. It ends when somebody has answered, after
+ * NET_WAIT_S, and when the box has ended. */
 static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
 {
     struct agent_box *box = (struct agent_box *)(void *)host;
@@ -188,6 +192,7 @@ static struct rc put_settings(struct cli *cli, const struct agent *agent, const 
     return RC_OK;
 }
 
+/* A list of what goes in: everything else of the person's environment, keys above all, stays outside. */
 static size_t put_environment(struct cli *cli, const struct agent_box *box, const char *home,
                               char *environment[ENVIRONMENT_MAX])
 {
@@ -227,6 +232,7 @@ static size_t put_environment(struct cli *cli, const struct agent_box *box, cons
     return n;
 }
 
+/* With a key in the environment the box gets the address of a proxy outside that adds it; the agent never has it. */
 static void open_model_proxy(struct cli *cli, struct agent_box *box)
 {
     const struct agent_key *keys = box->wish.agent->boxed.keys;
@@ -271,6 +277,8 @@ static void add_programs(struct cli *cli, struct box *made, char **argv, const c
     }
 }
 
+/* The project's folder is bound by device and inode as well: it cannot be replaced by another between here and the
+ * mount. */
 static struct rc describe(struct cli *cli, struct agent_box *box, char **argv, const char *program, struct box *made,
                           struct err *err)
 {
@@ -318,6 +326,7 @@ static int port_of(const char *address)
     return colon && str_to_u64(str_of(colon + 1), &port) && port < 65536 ? (int)port : 0;
 }
 
+/* The child's pipes belong to `ret_child`, the supervisor's to the box. agent_box_wait ends both. */
 struct rc agent_box_start(struct cli *cli, const struct agent_box_wish *wish, char **argv,
                           struct relay_child *ret_child, struct agent_box **ret_box, struct err *err)
 {
@@ -367,6 +376,7 @@ void agent_box_kill(struct agent_box *box)
     box->life = -1;
 }
 
+/* Blocks until the supervisor reports. Without a report it was killed, and the status says so as a shell would. */
 int agent_box_wait(struct agent_box *box, struct relay_child *child)
 {
     struct supervisor_report report = {0};

@@ -45,6 +45,7 @@ static bool ready(const struct call_to_model *call, short events)
     return false;
 }
 
+/* Waits while the client does not read, and gives up when the box has ended. */
 static bool send_all(const struct call_to_model *call, struct str bytes)
 {
     while (bytes.n) {
@@ -95,6 +96,7 @@ static bool is_ours(struct str name)
     return name.n > 6 && str_same_letters(str_sub(name, 0, 6), STR("proxy-"));
 }
 
+/* A request whose length is not plain gets one that is over every limit, and so is refused. */
 static const char **headers_of(struct call_to_model *call, struct str lines, uint64_t *ret_length)
 {
     const char **headers = arena_array(&call->arena, const char *, HEADERS_MAX + 2);
@@ -116,6 +118,8 @@ static const char **headers_of(struct call_to_model *call, struct str lines, uin
     return headers;
 }
 
+/* The client is the agent in the box: method, target and length are checked before anything is sent on with the key.
+ */
 static bool read_request(struct call_to_model *call)
 {
     struct str rest, line, target;
@@ -140,6 +144,7 @@ static bool read_request(struct call_to_model *call)
 
 /* ---- the answer ---- */
 
+/* Events of the model's stream are passed on one by one, as they come. False ends the request. */
 static bool on_event(void *arg, struct str type, struct str data)
 {
     struct call_to_model *call = arg;
@@ -165,6 +170,7 @@ static bool on_event(void *arg, struct str type, struct str data)
     return !chunk.over && send_all(call, buf_str(&chunk));
 }
 
+/* An error of ours has the form of the model's own errors, which agents know how to show. */
 static void write_answer(struct call_to_model *call, struct rc rc, const struct err *err)
 {
     BUF_SCOPE(head, 4096);
@@ -185,6 +191,8 @@ static void write_answer(struct call_to_model *call, struct rc rc, const struct 
         (void)send_all(call, body);
 }
 
+/* On a thread of the proxy, one for each connection; the connection is closed by the caller. One request per
+ * connection. */
 void model_proxy_serve(const struct model_proxy *proxy, int client, const atomic_bool *ended)
 {
     struct call_to_model call = {.proxy = proxy, .client = client, .ended = ended,

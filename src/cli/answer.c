@@ -136,6 +136,7 @@ static struct rc collect(struct cli *cli, const struct answer_ask *asked, struct
     return RC_OK;
 }
 
+/* An answer is a permission with another input: the tool's own, with the answers in it. */
 static struct rc send(struct cli *cli, const struct answer_ask *asked, struct str input, struct err *err)
 {
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
@@ -155,6 +156,7 @@ static struct rc send(struct cli *cli, const struct answer_ask *asked, struct st
     return RC_OK;
 }
 
+/* Everything is collected before anything is sent: Ctrl-C in between answers nothing. */
 struct rc answer_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(input, LIMIT_BODY_BYTES);

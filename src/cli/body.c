@@ -48,6 +48,7 @@ static void put_ends(struct buf *buf, char mark, struct str left, struct str rig
     buf_putc(buf, '\n');
 }
 
+/* Each line of a body begins with a mark that says what it is; whoever writes it chooses the colour from the mark. */
 enum tint body_tint(char mark)
 {
     switch (mark) {
@@ -102,6 +103,7 @@ bool body_next_row(struct arena *arena, struct body_rows *rows, struct str *ret_
     return true;
 }
 
+/* Rows are wrapped to the terminal; below a width that leaves no room for text they are written as they are. */
 void body_write(struct buf *buf, struct str body, bool color, unsigned width, unsigned indent)
 {
     struct body_rows rows = {.body = body, .width = width > 2 * indent + 16 ? width - indent : 0};
@@ -115,6 +117,8 @@ void body_write(struct buf *buf, struct str body, bool color, unsigned width, un
     }
 }
 
+/* The part that fits a list. It says how much is missing: a person must not decide by a beginning taken for the
+ * whole. */
 struct str body_beginning(struct arena *arena, struct str body, struct str call)
 {
     size_t left;
@@ -150,6 +154,7 @@ static bool names(const struct json *list, const char *class)
     return false;
 }
 
+/* The table is worst first, so that the first risk found gives the mark. */
 struct str body_risks(struct arena *arena, const struct json *list, char *ret_mark)
 {
     struct str labels = STR("");
@@ -249,6 +254,8 @@ static bool parts_are_all(struct arena *arena, const struct json *parts, struct 
     return str_eq(buf_str(&joined), buf_str(&line));
 }
 
+/* The command itself, and its parts as the judge has read them. Where the parts are the whole command it is shown
+ * once. */
 static void put_command(struct buf *buf, const struct json *call, struct str command)
 {
     ARENA_SCOPE(scratch);
@@ -272,6 +279,7 @@ static struct str relative(struct str path, struct str cwd)
     return path;
 }
 
+/* A preview without `is_new_file` was made without a look at the file, so that it cannot say "Replaced". */
 static const char *file_state(const struct json *file, bool writes)
 {
     if (json_bool(file, "deleted", false))
@@ -409,6 +417,7 @@ static void put_before(struct buf *buf, const struct json *preview)
                    arena_printf(&scratch, "%.*s%.*s", STR_ARG(path), STR_ARG(now)));
 }
 
+/* With the tool's own labels where its schema has some, else as a tree of names and values. */
 static void put_input(struct buf *buf, const struct json *input, const struct json *preview)
 {
     const struct json *fields = json_get(preview, "fields");
@@ -452,6 +461,7 @@ static void put_plan(struct buf *buf, struct str plan)
     } while (plan.n);
 }
 
+/* Differences before commands before plain input: a preview may have several of them, and the first says most. */
 static void put_preview(struct buf *buf, const struct json *call, const struct json *preview)
 {
     const struct json *input = json_get(json_get(call, "toolCall"), "input");

@@ -71,6 +71,7 @@ static struct json_out open_note(struct buf *buf, const char *type)
     return out;
 }
 
+/* Handed to the recorder's thread (relay/record.c): the conversation does not wait for the server. */
 static void post_note(struct wrapper *w, struct json_out *out, struct str agent)
 {
     ARENA_SCOPE(arena);
@@ -91,6 +92,7 @@ static void note_text(struct wrapper *w, const char *type, struct str agent, str
     post_note(w, &out, agent);
 }
 
+/* Figures of the model are passed on as Claude Code gives them. */
 static void note_status(struct wrapper *w, const char *status, const struct json *message)
 {
     static const char *const members[] = {"usage", "total_cost_usd", "num_turns", "duration_ms", "terminal_reason",
@@ -192,6 +194,8 @@ static void on_piece(struct wrapper *w, const struct claude_message *m)
         chat_stream(&w->screen.chat, json_text(delta, "text"));
 }
 
+/* Results of tools come to the model as messages of the user; text in them is the program's own unless a sub-agent is
+ * addressed. */
 static void on_hears(struct wrapper *w, const struct claude_message *m)
 {
     const struct json *content = m->content && m->content->type == JSON_ARRAY ? m->content->first : NULL;
@@ -257,6 +261,7 @@ static bool writes_the_plan(const struct claude_message *m)
     return str_starts(path, folder);
 }
 
+/* While it only plans, Claude Code writes the plan into a file of its own: that is left to it and asked of nobody. */
 static void on_question(struct wrapper *w, const struct claude_message *m)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
@@ -371,6 +376,7 @@ static bool drain(int fd, struct lines *lines)
     return n > 0;
 }
 
+/* A line that is too long cannot be checked, and what cannot be checked is not passed on: the program is ended. */
 static bool on_output(struct wrapper *w)
 {
     struct str line;
@@ -384,6 +390,7 @@ static bool on_output(struct wrapper *w)
     return more;
 }
 
+/* With a program in front (`host`) its messages are read for prompts; else each line is one. */
 static void on_input(struct wrapper *w)
 {
     struct str line;
@@ -400,6 +407,8 @@ static void on_input(struct wrapper *w)
     }
 }
 
+/* The first Ctrl-C stops the turn, the second ends Claude Code. The handler only writes into the pipe that is read
+ * here. */
 static void on_signals(struct wrapper *w)
 {
     unsigned char number = 0;

@@ -51,6 +51,7 @@ static bool is_cancelled(struct claude_asking *asking)
     return cancelled;
 }
 
+/* The asking thread's last act: the list no longer names it, and its memory goes. */
 static void leave(struct claude_asking *asking)
 {
     struct claude_asks *asks = asking->asks;

@@ -27,6 +27,8 @@ struct target {
     bool asks; /* questions, which an allow alone does not answer */
 };
 
+/* With the digest of what was listed: a call that is changed in between is not the one that was meant, and is
+ * refused. */
 static struct target target_of(struct arena *arena, const struct json *call)
 {
     const struct json *tool = json_get(call, "toolCall");
@@ -41,6 +43,7 @@ static struct target target_of(struct arena *arena, const struct json *call)
                                                    &questions))};
 }
 
+/* Somebody else was first. The exit status says so, and the text says who. */
 static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply,
                       struct err *err)
 {
@@ -158,6 +161,8 @@ static struct rc find_target(struct cli *cli, const struct json *pending, const 
     return RC_OK;
 }
 
+/* Without an operand there must be exactly one call: a call that arrives in this moment is never answered by mistake.
+ */
 static struct rc decide_only(struct cli *cli, const struct json *calls, const struct deciding *deciding,
                              struct err *err)
 {

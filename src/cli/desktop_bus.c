@@ -41,6 +41,7 @@ static struct rc load(struct err *err)
 
 /* ---- what the server says ---- */
 
+/* In desktop_wait, on its thread. The id is the notification's own; the caller knows to which call it belongs. */
 static int on_action(sd_bus_message *message, void *arg, sd_bus_error *error)
 {
     struct desktop *desktop = arg;
@@ -62,6 +63,7 @@ static int on_closed(sd_bus_message *message, void *arg, sd_bus_error *error)
     return 0;
 }
 
+/* A desktop without buttons shows only text, which then says how to answer elsewhere. */
 static struct rc learn_capabilities(struct desktop *desktop, struct err *err)
 {
     sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -165,6 +167,8 @@ void desktop_withdraw(struct desktop *desktop, uint32_t id)
     lib.sd_bus_error_free(&error);
 }
 
+/* Returns when the bus has something, when `fd` can be read, or after the time. Callbacks are called from here only.
+ */
 struct rc desktop_wait(struct desktop *desktop, int fd, int timeout_ms, struct err *err)
 {
     int more;

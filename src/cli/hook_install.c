@@ -60,6 +60,7 @@ static void put_key(struct buf *buf, struct str key, bool *first, unsigned depth
     buf_puts(buf, ": ");
 }
 
+/* Values are copied as they stand in the file; only the layout around them is made anew. */
 static void put_pretty(struct buf *buf, const struct json *value, unsigned depth)
 {
     bool object = value->type == JSON_OBJECT, first = true;
@@ -90,6 +91,7 @@ static struct str quoted(struct arena *arena, const char *word)
 
 /* ---- our entries ---- */
 
+/* Found by the command that hooks of every version have had, so that an older hook is replaced and not doubled. */
 static bool ours(const struct edit *edit, const struct json *entry)
 {
     const char *name = edit->agent->name;
@@ -182,6 +184,7 @@ static void put_event_member(struct buf *buf, const struct edit *edit, struct st
     *first = was_first;
 }
 
+/* Hooks of others stay, in their order. False: nothing is left, and the member is left out. */
 static bool put_hooks(struct buf *buf, const struct edit *edit, const struct json *there)
 {
     bool first = true;
@@ -313,6 +316,8 @@ static struct rc write_settings(const struct edit *edit, const char *path, struc
 
 /* ---- where and what ---- */
 
+/* An option, the agent's own variable, the person's home, in this order; agents look for their settings in the same
+ * way. */
 static struct rc settings_path(struct edit *edit, const char **ret_path, struct err *err)
 {
     struct arena *arena = &edit->cli->arena;
@@ -364,6 +369,7 @@ static struct str given_folder(struct arena *arena, struct str folder)
     return home && home[0] == '/' ? str_of(home) : STR_NONE;
 }
 
+/* One identity for each settings file: revoking the hook of one project leaves the others alone. */
 static struct identity_want want_of(struct edit *edit, const char *path)
 {
     struct arena *arena = &edit->cli->arena;
@@ -476,6 +482,7 @@ static const char *trust_wanted(const struct edit *edit, const char *path, const
     return differs ? file : NULL;
 }
 
+/* Some agents run a hook only when a file of theirs names it as trusted; that file is written with the hook. */
 static struct rc trust(const struct edit *edit, const char *path, struct str text, struct err *err)
 {
     BUF_SCOPE(out, SETTINGS_BYTES_MAX * 2);

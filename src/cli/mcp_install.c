@@ -92,6 +92,7 @@ static struct rc find_client(struct install_work *work, const char *name, struct
     return find_settings(work, option_text(work->cli, "settings"), err);
 }
 
+/* The file's real path is used: a link is not replaced by a file, and one file has one memory of its old entries. */
 static struct rc read_settings(struct install_work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
@@ -372,6 +373,8 @@ static struct rc write_changes(struct install_work *work, struct err *err)
     return RC_OK;
 }
 
+/* Without --yes it says what it would do. The old entries are stored before the file is changed, so that --remove
+ * restores them. */
 struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
 {
     struct install_work work = {.cli = cli};
@@ -422,6 +425,7 @@ static struct str trouble_of(struct install_work *work, const struct json *entry
     return STR_NONE;
 }
 
+/* For `nod doctor`: reads only, and a client without settings is no error. */
 bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look)
 {
     struct install_work work = {.cli = cli};

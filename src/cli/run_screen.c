@@ -68,6 +68,7 @@ void run_screen_status(struct run_screen *screen, struct str status)
     (void)snprintf(screen->chat.status, sizeof screen->chat.status, "%.*s", STR_ARG(status));
 }
 
+/* The second thread: it follows the run's events and changes the page under the lock; the first one draws. */
 static void *follow(void *arg)
 {
     struct run_screen *screen = arg;
@@ -82,6 +83,7 @@ static void *follow(void *arg)
 
 /* ---- the person ---- */
 
+/* One run at a time in a thread of conversation; the server would refuse a second one. */
 static void prompt(struct run_screen *screen)
 {
     ARENA_SCOPE(arena);
@@ -144,6 +146,8 @@ static bool take_keys(struct run_screen *screen)
     return true;
 }
 
+/* One turn of the first thread: read what came, take keys, draw. The lock is held only while the page is looked at.
+ */
 static bool turn(struct run_screen *screen)
 {
     char rung[256];
@@ -198,6 +202,7 @@ static struct rc open_screen(struct run_screen *screen, const char *folder, stru
     return cli_start_thread(follow, screen, err);
 }
 
+/* The terminal is restored before anything else is printed. The run goes on at the server when this command ends. */
 struct rc run_screen_command(struct running *running, struct err *err)
 {
     struct run_screen *screen = &the_screen;

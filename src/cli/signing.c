@@ -60,6 +60,7 @@ struct rc signing_passphrase(struct arena *arena, const char *prompt, struct str
     return rc;
 }
 
+/* The caller frees the key. A passphrase that was wrong is asked for again at the next use. */
 struct rc signing_open(struct cli *cli, struct private_key **ret_key, struct err *err)
 {
     static struct str passphrase; /* asked for once per command: setup signs several rules */

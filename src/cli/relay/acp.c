@@ -20,6 +20,8 @@ enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601, RPC_UNREADABLE = -32700 };
 static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
 static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
 
+/* What cannot be read cannot be checked. A few such lines are left out; many mean that the two sides no longer
+ * understand each other, and the agent is ended. */
 static void drop(struct acp *acp, const char *who, const char *why)
 {
     if (acp->dropped++ == 0)
@@ -117,6 +119,7 @@ static struct str prompt_text(struct arena *arena, const struct json *params)
     return buf.over ? STR("a prompt that is too long to be kept") : arena_str(arena, buf_str(&buf));
 }
 
+/* Words of people for the agent (denials with a reason) wait for the next prompt and go with it. */
 static void pass_prompt(struct acp *acp, const struct acp_message *m)
 {
     ARENA_SCOPE(arena);
@@ -145,6 +148,7 @@ static void pass_prompt(struct acp *acp, const struct acp_message *m)
         (void)relay_pipe_put(&acp->child.in, m->json->raw);
 }
 
+/* The editor's MCP servers are put behind Nod's proxy, as far as they can be; the others are left out and named. */
 static void pass_session(struct acp *acp, const struct acp_message *m)
 {
     ARENA_SCOPE(arena);
@@ -174,6 +178,7 @@ static bool begins_session(struct str method)
            str_is(method, "session/fork");
 }
 
+/* The lock is given up before the request is held: that starts a thread, which takes it. */
 static void hold(struct acp *acp, const struct acp_message *m, struct str mode)
 {
     lock(acp);
@@ -195,6 +200,7 @@ static void leave_mode(struct acp *acp, const struct acp_message *m)
     unlock(acp);
 }
 
+/* What the editor can show decides how questions are asked later; without forms they are asked elsewhere only. */
 static void pass_initialize(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(offer, ACP_LINE_BYTES * 2);
@@ -325,6 +331,8 @@ static bool take_answer(struct acp *acp, const struct acp_message *m)
     return true;
 }
 
+/* On the thread that reads the agent. Without an editor (headless) only answers to our own requests are waited for.
+ */
 void acp_deliver(struct acp *acp, struct str id, struct str line)
 {
     if (!acp->headless) {

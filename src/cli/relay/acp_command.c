@@ -36,6 +36,7 @@ static struct rc write_switch(struct acp *acp, bool boxed, const char **ret_path
 
 static const char *fill_in(const char *word, const char *path) { return strcmp(word, "{file}") == 0 ? path : word; }
 
+/* The box has a session of its own, because its connections begin before the editor has opened one. */
 static struct rc start_boxed(struct acp *acp, char **argv, const char *value, struct err *err)
 {
     struct relay_gate *gate = &acp->box_gate;
@@ -51,6 +52,7 @@ static struct rc start_boxed(struct acp *acp, char **argv, const char *value, st
     return agent_box_start(acp->cli, &wish, argv, &acp->child, &acp->box, err);
 }
 
+/* Switches that make the agent ask about everything are added here: its own configuration might say otherwise. */
 static struct rc start_agent(struct acp *acp, struct err *err)
 {
     struct cli *cli = acp->cli;
@@ -166,6 +168,7 @@ static void *read_agent(void *arg)
     return NULL;
 }
 
+/* Threads wait for answers until the process ends, so that the state is static and nothing of it is freed. */
 struct rc acp_command(struct cli *cli, struct err *err)
 {
     static struct acp acp = {.lock = PTHREAD_MUTEX_INITIALIZER, .session_lock = PTHREAD_MUTEX_INITIALIZER,

@@ -32,6 +32,7 @@ static struct rc read_file(struct arena *arena, struct str root, const struct js
     return RC_OK;
 }
 
+/* Within the session's folder only, and with the check that the file is still the one that was read. */
 static struct rc write_file(struct arena *arena, struct str root, const struct json *params, struct err *err)
 {
     struct plan plan = {.after = json_text(params, "content")};
@@ -43,6 +44,7 @@ static struct rc write_file(struct arena *arena, struct str root, const struct j
     return place_write(arena, root, &plan, err);
 }
 
+/* In place of an editor (headless): the call was allowed before this. */
 struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, const struct acp_message *message,
                          struct buf *out, struct err *err)
 {

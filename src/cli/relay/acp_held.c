@@ -115,6 +115,8 @@ static bool shows_whole(struct acp_held *held)
     return rc_ok(file_read(&held->arena, name, ACP_LINE_BYTES, &there, NULL)) && str_eq(there, held->ask.old);
 }
 
+/* Agents ask and then act by a second request. What was allowed here is remembered, so that the act is not asked
+ * about again. */
 static void remember_allow(struct acp_held *held)
 {
     struct acp_session *session = held->session;
@@ -129,6 +131,7 @@ static void remember_allow(struct acp_held *held)
     unlock(held->acp);
 }
 
+/* Answered once: a cancelled turn may have answered it in the meantime (claim). */
 static void answer_permission(struct acp_held *held, bool allowed, struct str words)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
@@ -216,6 +219,7 @@ static void end_turn(struct acp_held *held)
     (void)relay_pipe_send(&held->acp->child.in, &line);
 }
 
+/* The waiting thread's last act, in any case: the list holds only requests that still wait. */
 static void leave(struct acp_held *held)
 {
     struct acp *acp = held->acp;
@@ -230,6 +234,7 @@ static void leave(struct acp_held *held)
     free(held);
 }
 
+/* A thread for each request that waits, detached. Whatever is not a plain permission is answered as a refusal. */
 static void *wait_at_gate(void *arg)
 {
     struct acp_held *held = arg;
@@ -269,6 +274,7 @@ static bool covered(struct acp_held *held)
     return str_is(ask->name, "Bash") && acp_covered(held->session, terminal_in(held, ask), ask->command);
 }
 
+/* With the lock held. Each of these is refused at once, without asking anybody. */
 static const char *trouble_of(struct acp *acp, const struct acp_held *held)
 {
     for (const struct acp_held *other = acp->held; other; other = other->next)

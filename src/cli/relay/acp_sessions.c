@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+/* With the lock held. Sessions are never freed: threads that wait point to them. Their number is limited instead. */
 struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd)
 {
     for (struct acp_session *s = acp->sessions; s; s = s->next)
@@ -41,6 +42,7 @@ static void forget_last(struct acp_session *session)
     session->known_count--;
 }
 
+/* With the lock held. The oldest is forgotten when there are many; its result is then not recorded. */
 struct acp_known *acp_known(struct acp_session *session, struct str tool)
 {
     for (struct acp_known *known = session->first; known; known = known->next)
@@ -68,6 +70,7 @@ void acp_cover(struct acp_session *session, struct str what, struct str text)
     session->covers[session->cover_next++ % ACP_COVERS_MAX] = (struct acp_cover){digest_of_cover(what, text), true};
 }
 
+/* Used up by the first match: one permission covers one act. */
 bool acp_covered(struct acp_session *session, struct str what, struct str text)
 {
     struct digest digest = digest_of_cover(what, text);

@@ -86,6 +86,7 @@ static struct str kept_output(struct acp_terminal *terminal)
 
 /* ---- the thread ---- */
 
+/* Reads until the command and all it started have closed the pipe; of long output the newest part is kept. */
 static void take_output(struct acp_terminal *terminal)
 {
     char piece[16 << 10];
@@ -103,6 +104,7 @@ static void take_output(struct acp_terminal *terminal)
     }
 }
 
+/* The supervisor reports the end of the command. Without a report it was killed, and so was the command. */
 static int wait_for_end(struct acp_terminal *terminal)
 {
     struct supervisor_report report = {0};
@@ -135,6 +137,7 @@ static void forget(struct acp_terminal *terminal)
     free(terminal);
 }
 
+/* The output becomes the result of the call that the command was allowed by. */
 static void report_end(struct acp_terminal *terminal)
 {
     BUF_SCOPE(content, OUTPUT_BYTES_MAX * 8);
@@ -176,6 +179,7 @@ static void *watch(void *arg)
 
 enum { OUT, REPORT, LIFE, PIPES };
 
+/* With the environment of `nod acp`, which is the person's: in headless use this stands for the editor's terminal. */
 static struct rc start(struct acp_terminal *terminal, const struct acp_ask *ask, struct err *err)
 {
     extern char **environ;
@@ -203,6 +207,7 @@ static struct rc start(struct acp_terminal *terminal, const struct acp_ask *ask,
     return err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
 }
 
+/* In the list before it runs, so that the limit holds for those that are just starting. */
 static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *session, const struct json *params,
                                          struct str call)
 {
@@ -230,6 +235,8 @@ static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *se
     return NULL;
 }
 
+/* The thread that watches it is detached. The terminal is freed when it has ended, its waiters are answered and the
+ * agent has released it. */
 struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const struct acp_message *message,
                              const struct acp_ask *ask, struct str call, struct buf *out, struct err *err)
 {
@@ -312,6 +319,8 @@ static bool answer(struct acp_terminal *terminal, const struct acp_message *m, s
     return true;
 }
 
+/* False: the message is not about a terminal of ours. A wait for the end is answered later, by the watching thread.
+ */
 bool acp_ask_terminal(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(line, ACP_LINE_BYTES);

@@ -69,6 +69,8 @@ struct rc relay_gate_session(struct relay_gate *gate, struct err *err)
 
 /* ---- connections ---- */
 
+/* A connection is used by one thread at a time. Idle ones are kept, because each question would otherwise begin with
+ * a new one. */
 static struct rc take_client(struct relay_gate *gate, struct http_client **ret_client, struct err *err)
 {
     struct http_client *client = NULL;
@@ -145,6 +147,7 @@ static struct rc wait_on(struct relay_ask *ask, struct http_client *client, stru
     return err_set(err, ERR_CONFLICT, "it was taken back");
 }
 
+/* Blocks this thread until there is an answer. A question that nobody waits for any more is withdrawn. */
 struct rc relay_ask(struct relay_ask *ask, struct err *err)
 {
     struct http_client *client;
@@ -170,6 +173,7 @@ void relay_put_question(struct json_out *out, const struct relay_question *quest
     json_close(out, '}');
 }
 
+/* A call that is too large to be shown is an error, and so refused: nobody can approve what nobody can see. */
 struct rc relay_ask_about(struct relay_ask *ask, const struct relay_question *question, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_LARGE_BODY_BYTES);
@@ -189,6 +193,7 @@ void relay_ask_cancel(struct relay_gate *gate, struct str id)
                                                  remote_escape(&arena, id).p, STR_ARG(gate->session)), STR("{}"));
 }
 
+/* Does not wait for the server. A result that is too large is replaced by its size. */
 void relay_report(struct relay_gate *gate, struct str id, struct str content, bool is_error)
 {
     ARENA_SCOPE(arena);

@@ -160,6 +160,7 @@ static bool ends_within(const struct relay_child *child, int ms, int *ret_status
     return false;
 }
 
+/* First by itself (its input is closed), then SIGTERM, then SIGKILL, to its whole process group. */
 int relay_child_end(struct relay_child *child)
 {
     int status = 0;

@@ -37,6 +37,7 @@ struct codex_item {
     struct str id, json, call;
 };
 
+/* A request of Codex that waits for an answer. Its thread owns it; others only set `cancelled` and `answered`. */
 struct codex_held {
     struct codex_held *next;
     struct arena arena;
@@ -127,6 +128,7 @@ static struct codex_item *find_tool(struct codex_talk *talk, struct str server)
     return found;
 }
 
+/* Codex is told why in a second message, because its answers to a request hold no words. */
 static void answer(struct codex_held *held, bool allowed, bool stops, struct str words)
 {
     struct codex_talk *talk = held->talk;
@@ -152,6 +154,8 @@ static void answer(struct codex_held *held, bool allowed, bool stops, struct str
         (void)relay_pipe_send(&talk->child.in, &line);
 }
 
+/* A thread for each request, detached. An edited call is refused with the person's input, which the agent may use
+ * itself. */
 static void *wait_at_gate(void *arg)
 {
     struct codex_held *held = arg;
@@ -235,6 +239,7 @@ static void take_back(struct codex_talk *talk, struct str id)
 
 /* ---- from Codex ---- */
 
+/* A ring of the newest items: a permission names its item, whose content was told when the item began. */
 static void take_started(struct codex_talk *talk, const struct json *item)
 {
     struct str id = json_text(item, "id"), type = json_text(item, "type");
