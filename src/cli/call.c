@@ -39,6 +39,7 @@ static bool time_is_up(const struct calling *calling)
     return !calling->waits || (calling->until_us && clock_steady_us() >= calling->until_us);
 }
 
+/* A long wait is made of shorter ones: proxies cut connections that are silent for too long. */
 static int64_t piece_seconds(const struct calling *calling)
 {
     if (!calling->waits)
@@ -119,6 +120,7 @@ static struct rc thread_of_session(struct calling *calling, const char *session,
     return RC_OK;
 }
 
+/* A call without a session gets one of its own, named after the folder. */
 static struct rc thread_of_new_session(struct calling *calling, const char *cwd, struct err *err)
 {
     struct cli *cli = calling->cli;
@@ -226,6 +228,8 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
     return RC_OK;
 }
 
+/* The exit status is the decision, for scripts. A call that nobody waits for any more (Ctrl-C, SIGTERM) is taken
+ * back. */
 struct rc call_command(struct cli *cli, struct err *err)
 {
     struct calling calling = {.cli = cli};

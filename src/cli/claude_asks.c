@@ -126,6 +126,7 @@ static void refuse(struct claude_asking *asking, struct str words)
     send_line(asking, &line);
 }
 
+/* On the asking thread. The pipe to Claude Code has its own lock, so that lines of several threads do not mix. */
 static void answer(struct claude_asking *asking, const struct call *call)
 {
     BUF_SCOPE(line, LINE_BYTES_MAX);
@@ -145,6 +146,7 @@ static struct str call_id(const struct claude_asking *asking, struct arena *aren
     return asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;
 }
 
+/* A hook before a tool asks rules only: Claude Code itself decides next whether a person must be asked. */
 static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 {
     JSON_SCOPE(buf, out, LINE_BYTES_MAX);
@@ -321,6 +323,8 @@ static struct rc start(struct claude_asking *asking, struct str line, struct err
     return cli_start_thread(ask, asking, err);
 }
 
+/* On the thread that reads Claude Code. The question is in the list before its thread runs, so that it can be taken
+ * back. */
 void claude_asks_add(struct claude_asks *asks, const struct claude_message *message)
 {
     struct claude_asking *asking = heap_new(sizeof *asking);

@@ -93,6 +93,7 @@ static void begin(struct claude_host *host, const struct json *theirs)
         (void)relay_pipe_send(host->pipe, &line);
 }
 
+/* Ids that begin with nod_ are ours; a host that used one could answer in our place. */
 static void take_request(struct claude_host *host, struct str line, const struct json *json)
 {
     struct str request = json_text(json, "request_id");
@@ -118,6 +119,7 @@ static struct str prompt_of(struct arena *arena, const struct json *json)
     return text.over ? STR("a prompt that is too long to be kept") : arena_str(arena, buf_str(&text));
 }
 
+/* Returns the prompt that the line holds, for the record; everything that is allowed has been passed on by then. */
 struct str claude_host_says(struct claude_host *host, struct arena *arena, struct str line)
 {
     const struct json *json;

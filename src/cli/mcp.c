@@ -69,6 +69,7 @@ static void progress(void *arg)
     put_line(asking->mcp, &line);
 }
 
+/* The asking thread's last act. Until then the reader finds the call in the list and may cancel it. */
 static void leave(struct mcp_asking *asking)
 {
     struct mcp *mcp = asking->mcp;
@@ -82,6 +83,8 @@ static void leave(struct mcp_asking *asking)
     free(asking);
 }
 
+/* A thread per call: clients send several before the first is answered. A call that was cancelled gets no answer, as
+ * the protocol wants it. */
 static void *ask(void *arg)
 {
     struct mcp_asking *asking = arg;
@@ -130,6 +133,7 @@ static struct rc start(struct mcp_asking *asking, struct str line, struct err *e
     return cli_start_thread(ask, asking, err);
 }
 
+/* On the reading thread. In the list before its thread runs, so that a cancellation that follows at once finds it. */
 static void take_call(struct mcp *mcp, struct str line)
 {
     struct mcp_asking *asking = heap_new(sizeof *asking);
@@ -220,6 +224,7 @@ static struct rc install(struct cli *cli, const char *cwd, struct err *err)
     return RC_OK;
 }
 
+/* Ends with its input, by _exit: threads that wait for people are not waited for. */
 struct rc mcp_command(struct cli *cli, struct err *err)
 {
     static struct mcp mcp = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* threads look at it until the process ends */

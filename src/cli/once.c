@@ -17,6 +17,7 @@
 
 enum { WAIT_S = 86370, WORDS_MAX = sizeof((struct agent_run *)0)->words / sizeof(const char *) };
 
+/* Refuses the agent's own switches that would silence its hooks; the person can still start the agent without Nod. */
 static struct rc check_arguments(struct cli *cli, const struct agent *agent, struct err *err)
 {
     for (int i = 0; i < cli->argc; i++)
@@ -61,6 +62,7 @@ static struct rc put_hook(struct cli *cli, const struct agent *agent, struct age
     return RC_OK;
 }
 
+/* Replaces this process by the agent: its terminal, signals and exit status are the agent's own. */
 static struct rc run_once(struct cli *cli, const struct agent *agent, const char *program, struct err *err)
 {
     struct agent_run run = {0};

@@ -115,6 +115,7 @@ static int64_t time_of(const struct json *object, const char *key)
     return stamp_parse(json_text(object, key), &at_ms) ? at_ms : 0;
 }
 
+/* Inputs, results and words of people are sent only with --content: a collector is often read by more people. */
 static void put_call_attributes(struct json_out *out, struct arena *arena, const struct otlp *otlp,
                                 const struct json *call, const struct times *times)
 {
@@ -139,6 +140,7 @@ static void put_call_attributes(struct json_out *out, struct arena *arena, const
     json_close(out, ']');
 }
 
+/* An approval that was given is no error, even when the tool failed afterwards. */
 static void put_status(struct json_out *out, const struct json *call, bool of_approval)
 {
     const struct json *answer = json_get(call, "answer");
@@ -207,6 +209,8 @@ static struct rc send_spans(struct otlp *otlp, struct arena *arena, const struct
     return send_to(otlp, arena, "/v1/traces", &body);
 }
 
+/* Ids of traces and spans are made from the session's and the call's, so that everything about a call is found
+ * together. */
 static struct rc send_record(struct otlp *otlp, struct arena *arena, const struct json *event)
 {
     BUF_SCOPE(body, LIMIT_ANSWER_BYTES);
@@ -307,6 +311,7 @@ static struct rc find_position(struct otlp *otlp, struct follow *follow, struct 
                : err_set(err, ERR_INVALID, "%s does not hold the number of an event", otlp->state);
 }
 
+/* Secrets of headers come from the environment, not from the command line. */
 struct rc otlp_command(struct cli *cli, struct err *err)
 {
     struct otlp otlp = {.cli = cli, .url = cli->argv[0], .state = option_text(cli, "state"),

@@ -101,6 +101,8 @@ struct run_answer {
     struct str input; /* empty: as asked */
 };
 
+/* With the digest of what was shown. Somebody else's earlier answer is told, and is no error: the run goes on with
+ * it. */
 static struct rc send(struct running *running, struct arena *arena, const struct json *call,
                       const struct run_answer *answer, struct err *err)
 {
@@ -132,6 +134,8 @@ static void prompt(const struct cli *cli, struct arena *arena)
     (void)fflush(stdout);
 }
 
+/* Asks until a key is understood. It ends without an answer when the call is answered elsewhere, or the input is
+ * closed. */
 static struct rc ask_person(struct running *running, struct arena *arena, const struct json *call, struct err *err)
 {
     struct str id = json_text(call, "toolCallId");
@@ -163,6 +167,7 @@ static struct rc ask_person(struct running *running, struct arena *arena, const 
     }
 }
 
+/* Called for each request among the run's events. A call that is no longer pending was answered in between. */
 struct rc run_ask(struct running *running, struct arena *arena, struct str call, struct err *err)
 {
     struct reply pending;

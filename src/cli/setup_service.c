@@ -79,6 +79,7 @@ static void put_word(struct buf *buf, const char *before, const char *word, bool
     buf_putc(buf, '"');
 }
 
+/* Paths are written as they are now; the settings that may hold a password go by the environment. */
 static void put_unit(struct buf *buf, const struct settings *settings, const char *self)
 {
     buf_puts(buf, "[Unit]\nDescription=Nod: people answer what agents ask\nDocumentation=man:nod(1)\n\n"
@@ -109,6 +110,7 @@ static struct rc have_folders(struct cli *cli, const char *path, struct err *err
     return RC_OK;
 }
 
+/* Ready and not only started: the next steps of setup need the token and the routes. */
 static struct rc wait_ready(struct cli *cli, struct err *err)
 {
     struct reply reply;
@@ -176,6 +178,7 @@ static bool our_server(struct cli *cli, int64_t pid)
     return serves && ours;
 }
 
+/* Only a process that is still our server gets the signal: its number may have been given to another one since. */
 struct rc setup_service_stop(struct cli *cli, const struct setup_record *record, struct err *err)
 {
     if (!str_empty(record->unit)) {

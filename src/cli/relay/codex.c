@@ -438,6 +438,7 @@ static void take_prompt(void *arg, struct str line)
         prompts->rc = prompt(prompts->talk, line, prompts->err);
 }
 
+/* On the command's first thread: it writes prompts and waits for each turn; another thread reads what Codex says. */
 static struct rc converse(struct codex_talk *talk, const char *once, struct err *err)
 {
     TRY(begin(talk, err));
@@ -451,6 +452,7 @@ static struct rc converse(struct codex_talk *talk, const char *once, struct err 
 
 /* ---- the command ---- */
 
+/* With an identity of its own, limited to this folder: what Codex asks is asked by an agent and not by the person. */
 static struct rc become_agent(struct codex_talk *talk, struct err *err)
 {
     struct cli *cli = talk->cli;
@@ -494,6 +496,7 @@ static struct rc start(struct codex_talk *talk, struct err *err)
     return relay_child_start(argv, NULL, &talk->child, err);
 }
 
+/* Ends by _exit, because threads that wait for people may still hold locks. What waits is withdrawn before. */
 struct rc codex_talk_command(struct cli *cli, struct err *err)
 {
     static struct codex_talk talk = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};

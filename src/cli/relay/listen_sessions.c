@@ -24,6 +24,7 @@ static void unlock(struct listen_server *listener) { (void)pthread_mutex_unlock(
 
 /* ---- queues; with the lock held ---- */
 
+/* With the listener's lock. The line is copied: its source is a buffer that is used again. */
 static void push(struct listen_queue *queue, struct listen_session *session, struct str text, bool last)
 {
     struct listen_line *line = heap_new(sizeof *line + text.n);
@@ -39,6 +40,7 @@ static void push(struct listen_queue *queue, struct listen_session *session, str
     queue->bytes += text.n;
 }
 
+/* With the listener's lock. The caller frees the line. */
 static struct listen_line *pop(struct listen_queue *queue)
 {
     struct listen_line *line = queue->first;
@@ -60,6 +62,7 @@ static void close_queue(struct listen_session *session)
     unlock(session->listener);
 }
 
+/* A thread per session, because a child that does not read would block the loop. */
 static void *write_child(void *arg)
 {
     struct listen_session *session = arg;
@@ -79,6 +82,8 @@ static void *write_child(void *arg)
     return NULL;
 }
 
+/* On the reading thread. It waits while the loop is behind, so that a child that writes much is slowed down and costs
+ * no memory. */
 static void take_line(void *arg, struct str line)
 {
     struct listen_session *session = arg;
@@ -91,6 +96,8 @@ static void take_line(void *arg, struct str line)
     waker_wake(listener->waker);
 }
 
+/* The session's last thread: it joins the writer, waits for the child's end and tells the loop, which then frees the
+ * session. */
 static void *read_child(void *arg)
 {
     struct listen_session *session = arg;
@@ -129,6 +136,7 @@ void listen_session_end(struct listen_session *session)
     timer_start(session->patience, LISTEN_PATIENCE_MS);
 }
 
+/* On the loop. A child that lets its queue fill up is ended, and its session with it. */
 void listen_session_tell(struct listen_session *session, struct str message)
 {
     struct listen_server *listener = session->listener;
@@ -182,6 +190,7 @@ static bool make_room(struct listen_server *listener)
     return (count < LISTEN_SESSIONS_MAX || oldest) && listener->session_count < 2 * LISTEN_SESSIONS_MAX;
 }
 
+/* On an error no thread and no child is left. */
 static struct rc start_threads(struct listen_session *session, struct err *err)
 {
     bool writes = pthread_create(&session->writer, NULL, write_child, session) == 0;
@@ -199,6 +208,7 @@ static struct rc start_threads(struct listen_session *session, struct err *err)
     return err_set(err, ERR_INTERNAL, "no thread could be started");
 }
 
+/* On the loop. NULL: too many sessions, or the program cannot be started; `err` says which. */
 struct listen_session *listen_session_new(struct listen_server *listener, struct err *err)
 {
     if (!make_room(listener)) {
@@ -231,6 +241,8 @@ struct listen_session *listen_session_shared(struct listen_server *listener, str
     return session;
 }
 
+/* Called whenever one of its conditions may have become true; does nothing while a thread or a stream still uses it.
+ */
 void listen_session_free(struct listen_session *session)
 {
     struct listen_session **link = &session->listener->sessions;
@@ -249,6 +261,7 @@ void listen_session_free(struct listen_session *session)
     free(session);
 }
 
+/* On the loop, woken by reading threads. Waiting readers are let go on as soon as there is room. */
 void listen_take(void *arg)
 {
     struct listen_server *listener = arg;

@@ -4,6 +4,8 @@
 #include "base/stamp.h"
 #include "cli/view.h"
 
+/* In the server's order, narrow before broad. A warning about a broad rule stands beside its name, where it is
+ * chosen. */
 static void read_suggestions(struct arena *arena, struct tui_call *call, const struct json *suggestions)
 {
     for (const struct json *s = suggestions ? suggestions->first : NULL; s; s = s->next) {
@@ -32,6 +34,7 @@ static struct str where_of(struct arena *arena, const struct json *pending, stru
                                                                  : "");
 }
 
+/* All texts are made safe and laid out here, once for each list: drawing only copies them. */
 struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title)
 {
     const struct json *tool = json_get(pending, "toolCall");

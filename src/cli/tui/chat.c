@@ -86,6 +86,7 @@ void chat_say_ends(struct chat *chat, char mark, struct str left, struct str rig
     buf_putc(&chat->said, '\n');
 }
 
+/* The last lines are left on the ordinary screen when the program ends, so that the person sees what was said. */
 void chat_last(struct buf *buf, const struct chat *chat, bool color, unsigned width)
 {
     struct str said = buf_str(&chat->said);
@@ -100,6 +101,8 @@ void chat_stream(struct chat *chat, struct str text) { buf_put(&chat->live, text
 
 /* ---- keys ---- */
 
+/* A question takes the keys only when nothing is being typed and none was there before: a letter meant for a prompt
+ * must never answer a question. */
 void chat_settle(struct chat *chat)
 {
     bool has = chat->tui->count > 0;
@@ -117,6 +120,7 @@ static void set_line(struct chat *chat, struct str text)
     memcpy(chat->line, text.p ? text.p : "", chat->line_bytes);
 }
 
+/* The line beyond the newest entry is the empty one. */
 static void recall(struct chat *chat, int step)
 {
     if (step < 0 ? chat->history_at == 0 : chat->history_at == chat->history_count)
@@ -187,6 +191,7 @@ int chat_press(struct chat *chat, uint32_t key)
     return tui_press(tui, key);
 }
 
+/* The time of the last key is set far back, so that a question that waits may be shown at once. */
 void chat_sent(struct chat *chat)
 {
     if (chat->history_count == CHAT_HISTORY) {
@@ -246,6 +251,7 @@ static unsigned question_rows(struct tui_page *page, const struct chat *chat)
     return (rows + 4 > least ? rows + 4 : least);
 }
 
+/* Its part of the screen has a fixed height: the conversation above does not jump when the question changes. */
 static void put_question(struct tui_page *page, struct chat *chat, unsigned room)
 {
     struct tui *tui = chat->tui;

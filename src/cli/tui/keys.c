@@ -29,6 +29,7 @@ bool tui_armed(const struct tui *tui)
     return tui->live && tui->count && !tui_open(tui)->cut && tui->now_us - tui->shown_us >= TUI_ARM_US;
 }
 
+/* Everything that was typed or chosen belongs to the call that was shown, and goes with it. */
 static void show(struct tui *tui, size_t at)
 {
     tui->at = at;
@@ -83,6 +84,8 @@ static void list_calls(struct tui *tui, const struct tui_call *old)
         show(tui, tui->at);
 }
 
+/* The list is replaced as a whole; `tui` takes over the arena. A mark is kept only if the call is the same to its
+ * digest, and the open call stays open wherever it is now. */
 void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -106,6 +109,8 @@ size_t tui_marked(const struct tui *tui)
     return count;
 }
 
+/* The whole of a call that the list had only in part. Keys pressed before it was there do not count: it is shown
+ * anew. */
 void tui_fill(struct tui *tui, struct tui_call whole)
 {
     CHECK(tui->count && tui->calls[tui->at].cut);
@@ -200,6 +205,7 @@ static enum tui_act press_words(struct tui *tui, uint32_t key)
 
 /* ---- a rule ---- */
 
+/* A choice counts only once the call has been on the screen for a moment (tui_armed), as every allow. */
 static enum tui_act press_choice(struct tui *tui, uint32_t key)
 {
     const struct tui_call *open = tui_open(tui);
@@ -258,6 +264,7 @@ static void scroll(struct tui *tui, int lines)
     tui->top = top < 0 ? 0 : (unsigned)top; /* drawing keeps it within the body */
 }
 
+/* A rule for the future may only be made by somebody who has seen the whole call. */
 static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
 {
     if (open->suggestions == 0)
@@ -336,6 +343,8 @@ static enum tui_act press_marked(struct tui *tui, uint32_t key)
     return TUI_NOTHING;
 }
 
+/* Denying, aborting and snoozing are open at once, since they let nothing happen; what allows goes through answer or
+ * a choice. */
 static enum tui_act press_answer(struct tui *tui, uint32_t key)
 {
     const struct tui_call *open = tui_open(tui);
@@ -383,6 +392,8 @@ static enum tui_act press_look(struct tui *tui, uint32_t key)
     return TUI_NOTHING;
 }
 
+/* One key, and the act that follows from it for the caller. It makes no request and draws nothing, so that tests can
+ * press keys. */
 enum tui_act tui_press(struct tui *tui, uint32_t key)
 {
     tui->notice[0] = '\0';

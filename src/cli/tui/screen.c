@@ -75,6 +75,7 @@ static void put_row(struct tui_page *page, const struct tui *tui, const struct t
                  call->snoozed ? TINT_DIM : call->risky ? body_tint(call->mark) : TINT_NONE, open);
 }
 
+/* The rows around the chosen one. Where they are is kept, because clicks are told by row. */
 static void put_list(struct tui_page *page, struct tui *tui, unsigned rows)
 {
     tui->list_width = page->width;
@@ -95,6 +96,7 @@ static void put_list(struct tui_page *page, struct tui *tui, unsigned rows)
 
 /* ---- the call ---- */
 
+/* Returns how many rows the whole body has. `ret_line` is the last line that was fully visible: how much was seen. */
 unsigned tui_page_put_body(struct tui_page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
 {
     struct body_rows rows = {.body = body, .width = page->width, .indent = page->indent};
@@ -317,6 +319,7 @@ static struct str count_of(struct arena *arena, const struct tui *tui)
     return count;
 }
 
+/* A picture in memory: the terminal shows it, tests read it. Always exactly as many lines as the screen has. */
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
 {
     struct tui_page page = tui_page_new(arena, tui->width, tui->height);

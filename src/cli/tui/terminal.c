@@ -10,6 +10,8 @@
 
 static bool colors;
 
+/* ncurses is known to this file alone. From here on only tui_terminal_show may write to the terminal, until the
+ * close. */
 struct rc tui_terminal_open(bool color, struct err *err)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -88,6 +90,7 @@ static uint32_t function_key(wint_t key)
     return TUI_KEY_NONE;
 }
 
+/* Does not block. Keys without a meaning here, Ctrl-L among them, are passed over. */
 uint32_t tui_terminal_key(void)
 {
     for (;;) {
