@@ -14,6 +14,7 @@ const struct agent *acp_agent_find(const char *const *argv);
 /* Whether the agent asks as before in this mode; ids that are addresses are compared behind '#'. */
 bool acp_mode_is_safe(const struct agent *agent, struct str mode);
 
+/* One line of the Agent Client Protocol. The texts point into the parsed line. */
 struct acp_message {
     const struct json *json, *params;
     struct str id;        /* JSON as it came; empty: a notification */

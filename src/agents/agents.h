@@ -25,6 +25,7 @@ enum hook_kind {
     HOOK_IDLE,       /* the turn is over: none of its dialogs is open any more */
 };
 
+/* One message of an agent's hook, in our words, whichever agent it is from. */
 struct hook {
     const struct agent *agent;
     enum hook_kind kind;

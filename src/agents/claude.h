@@ -31,6 +31,7 @@ enum claude_kind {
     CLAUDE_REPLY,     /* a reply to one of our requests */
 };
 
+/* One line of Claude Code's stream, or a control request. The texts point into the parsed line. */
 struct claude_message {
     enum claude_kind kind;
     const struct json *json;        /* the whole line */
@@ -67,6 +68,7 @@ void claude_set_mode(struct buf *out, struct str request, struct str mode);
 void claude_prompt(struct buf *out, struct str text);
 
 /* ---- the command line ---- */
+/* The command line of `nod claude`, taken apart: what Nod must know, and what is passed on. */
 struct claude_args {
     const char **kept;      /* arguments passed on to Claude Code unchanged */
     size_t kept_count;

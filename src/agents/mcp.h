@@ -12,6 +12,7 @@
 
 enum mcp_tool { MCP_NO_TOOL, MCP_APPROVE, MCP_ASK_HUMAN, MCP_PENDING_CALLS };
 
+/* One message of a client of our own MCP server (`nod mcp`, /api/mcp). */
 struct mcp_message {
     struct str id;       /* JSON as it came; empty: a notification */
     struct str method;

@@ -21,6 +21,7 @@ struct asked_question {
     bool required;
 };
 
+/* The questions of one call (AskUserQuestion, a form of MCP), in the order in which they are asked. */
 struct questions {
     struct asked_question *all;
     size_t count;

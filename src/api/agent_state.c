@@ -148,6 +148,7 @@ static void state_session_found(struct exchange *x, const struct session *sessio
 
 /* ---- the state as a stream ---- */
 
+/* A call that waits, while the stream is open: its answer repeats what was asked, which its event does not. */
 struct state_call {
     struct arena arena;
     struct call call;

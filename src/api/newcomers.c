@@ -37,6 +37,7 @@ static void remember(struct exchange *x)
     *stranger = (struct stranger){credential(x), clock_steady_us() + VAIN_US};
 }
 
+/* A request that is held until this node has read the newest events. Lives in the exchange's arena. */
 struct newcomer {
     struct exchange *x;
     struct op op;

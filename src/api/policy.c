@@ -213,6 +213,7 @@ void api_policy_bind(struct exchange *x)
 
 /* ---- put: the user's layer as a whole ---- */
 
+/* The changes that make the new rules of the old ones, and the next of them. */
 struct replacement {
     struct rule_change *changes;
     size_t count, at;

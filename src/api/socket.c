@@ -312,6 +312,7 @@ static void on_unsubscribe(struct socket_channel *channel, const struct json *me
 
 /* ---- decide and call: the routes, without a socket of their own ---- */
 
+/* Where the answer to a request that came as a message goes. Lives in the request's own arena. */
 struct inner_request {
     struct socket_channel *channel;
     struct str id;

@@ -103,6 +103,7 @@ struct str arena_printf(struct arena *arena, const char *format, ...)
     return (struct str){p, (size_t)n};
 }
 
+/* Safe to call twice, and on an arena that was never used. Nothing that it gave out may be used afterwards. */
 void arena_done(struct arena *arena)
 {
     struct arena_block *block = arena->blocks;

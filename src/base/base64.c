@@ -38,6 +38,8 @@ static int value_of(char c)
     return c == '/' || c == '_' ? 63 : -1;
 }
 
+/* Takes both alphabets, with or without padding, and refuses bits at the end that no encoder sets: a value has one
+ * text, padding aside. */
 bool base64_decode(struct str text, unsigned char *ret_bytes, size_t room, size_t *ret_n)
 {
     unsigned long group = 0;

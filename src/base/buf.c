@@ -80,6 +80,7 @@ void buf_put_quoted(struct buf *buf, struct str word)
     buf_putc(buf, '\'');
 }
 
+/* Formats twice: once for the length, once into the room. Beyond the limit nothing is written and `over` is set. */
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args, again;

@@ -145,6 +145,7 @@ static X509 *begin(EVP_PKEY *key, struct str title, int days)
     return x509;
 }
 
+/* Its constraints name the only hosts that it may sign for; a device that trusts it trusts it for those alone. */
 struct rc certificate_make_authority(struct arena *arena, struct str title, const struct certificate_names *names,
                                      struct certificate *ret_authority, struct err *err)
 {
@@ -168,6 +169,7 @@ struct rc certificate_make_authority(struct arena *arena, struct str title, cons
     return RC_OK;
 }
 
+/* For a server and nothing else: browsers refuse certificates whose uses are not named. */
 static void finish(X509 *x509, X509 *issuer, EVP_PKEY *issuer_key, struct str names)
 {
     X509V3_CTX context;
@@ -181,6 +183,8 @@ static void finish(X509 *x509, X509 *issuer, EVP_PKEY *issuer_key, struct str na
     CHECK(X509_sign(x509, issuer_key, EVP_sha256()) > 0);
 }
 
+/* The key that is made belongs to this certificate only. Errors of OpenSSL are cleared, so that none is reported by a
+ * later call. */
 struct rc certificate_make(struct arena *arena, const struct certificate *authority,
                            const struct certificate_names *names, struct certificate *ret_certificate, struct err *err)
 {

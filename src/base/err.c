@@ -16,6 +16,7 @@ static const struct {
 #undef X
 };
 
+/* A text that is too long is cut. `err` may be NULL for callers that need the code only. */
 struct rc err_set(struct err *err, enum err_code code, const char *format, ...)
 {
     CHECK(code != ERR_OK);

@@ -22,6 +22,7 @@ int hex_digit(char c)
 
 static int small_digit(char c) { return c >= 'A' && c <= 'F' ? -1 : hex_digit(c); }
 
+/* Small letters only and exactly the length, so that a value has one text and can be compared as such. */
 bool hex_read(struct str hex, unsigned char *ret_bytes, size_t n)
 {
     if (hex.n != 2 * n)

@@ -12,6 +12,7 @@
 
 static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
+/* From the kernel, which blocks only in the first moments after the machine has started. */
 void id_random(void *bytes, size_t n)
 {
     char *to = bytes;

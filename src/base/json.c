@@ -258,6 +258,7 @@ static struct rc check_many_keys(struct reader *r, const struct json *object)
     return RC_OK;
 }
 
+/* A key that stands twice is an error: two readers might take different ones, and one of them judges. */
 static struct rc check_keys(struct reader *r, const struct json *object)
 {
     if (object->count > FEW_KEYS)
@@ -296,6 +297,7 @@ static struct rc read_separator(struct reader *r, char close, bool *ret_more)
     return RC_OK;
 }
 
+/* Depth and number of values are limited before memory is taken, since texts come from anyone. */
 static struct rc read_children(struct reader *r, struct json *value, char close)
 {
     const struct json **last = &value->first;
@@ -324,6 +326,8 @@ static struct rc read_children(struct reader *r, struct json *value, char close)
     return RC_OK;
 }
 
+/* `raw` keeps the bytes of the value as they came: digests and stored inputs are made from them and not from a second
+ * writing. */
 static struct rc read_value(struct reader *r, struct json *value)
 {
     const char *start = r->at;
@@ -410,6 +414,7 @@ bool json_bool(const struct json *object, const char *key, bool otherwise)
     return otherwise;
 }
 
+/* Whole numbers as they are written. 1.0 and 1e3 are numbers of JSON and none of ours. */
 bool json_i64(const struct json *number, int64_t *ret_value)
 {
     uint64_t size;
@@ -505,6 +510,8 @@ static int next_byte(struct str s, size_t *at, bool *in_string)
     return -1;
 }
 
+/* Compares two texts of JSON without regard to blanks between tokens; order of members and spelling of numbers count.
+ */
 bool json_same_tokens(struct str a, struct str b)
 {
     size_t i = 0, k = 0;

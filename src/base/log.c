@@ -138,6 +138,8 @@ static void put_line(enum log_level level, struct str line)
     (void)pthread_mutex_unlock(&waiting.lock);
 }
 
+/* Called by log_line when the level is wanted, on any thread. Fields that are long are cut, so that a line always
+ * fits. */
 void log_write(enum log_level level, const char *what, const struct log_field *fields)
 {
     struct timespec now;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* Open addressing: a free slot ends a search, so that taking one out must close the gap. */
 struct map_slot {
     uint64_t hash;
     char *key;
@@ -33,6 +34,7 @@ __attribute__((always_inline)) static inline void sip_round(uint64_t v[4])
     v[2] += v[1]; v[1] = rotate(v[1], 17) ^ v[2]; v[2] = rotate(v[2], 32);
 }
 
+/* SipHash-1-3 with a seed of the process: keys come from clients, who could otherwise choose ones that collide. */
 uint64_t map_hash(struct str key)
 {
     (void)pthread_once(&seed_once, make_seed);
@@ -78,6 +80,7 @@ static struct map_slot *find(const struct map *map, struct str key, uint64_t has
     }
 }
 
+/* At three quarters full. Keys move with their slots and are not copied. */
 static void grow(struct map *map)
 {
     struct map bigger = {.cap = map->cap ? map->cap * 2 : 16, .count = map->count};
@@ -96,6 +99,8 @@ void *map_get(const struct map *map, struct str key)
     return map->count ? find(map, key, map_hash(key))->value : NULL;
 }
 
+/* The key is copied, the value is not owned. Returns the value that was there before, which the caller may have to
+ * free. */
 void *map_put(struct map *map, struct str key, void *value)
 {
     CHECK(value);
@@ -130,6 +135,7 @@ static void close_gap(struct map *map, size_t gap)
     map->slots[gap] = (struct map_slot){0};
 }
 
+/* The value is the caller's again. Entries may move: do not take while walking with map_next. */
 void *map_take(struct map *map, struct str key)
 {
     if (!map->count)

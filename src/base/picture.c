@@ -91,6 +91,7 @@ static bool all_base64(struct str text)
     return true;
 }
 
+/* Only the head is decoded; the number of bytes is computed from the length of the text. */
 bool picture_read_base64(struct str text, struct picture *ret_picture)
 {
     unsigned char head[HEAD_BYTES_MAX];

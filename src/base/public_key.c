@@ -51,6 +51,7 @@ enum key_algorithm public_key_algorithm(struct str spki)
     return algorithm;
 }
 
+/* The algorithm follows from the key, never from what the signature claims. */
 bool public_key_check(struct str spki, struct str message, struct str signature)
 {
     EVP_PKEY *key = read_public(spki);
@@ -97,6 +98,7 @@ struct private_key *private_key_new(void)
     return key;
 }
 
+/* scrypt makes each guess at the passphrase expensive; the file may be copied by a backup. */
 struct str private_key_write(struct arena *arena, const struct private_key *key, struct str passphrase)
 {
     unsigned char salt[SALT_BYTES];

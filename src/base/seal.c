@@ -111,6 +111,7 @@ static struct digest hkdf(struct str salt, struct str secret, struct str info)
     return out;
 }
 
+/* The byte 2 behind the text marks the last record (RFC 8188); a message has one only. The tag follows it. */
 static void encrypt(const unsigned char key[CEK_BYTES], const unsigned char nonce[NONCE_BYTES], struct str plain,
                     unsigned char *ret_sealed)
 {
@@ -136,6 +137,7 @@ static struct digest agree(struct str secret, struct str auth, const unsigned ch
     return hkdf(auth, secret, buf_str(&info));
 }
 
+/* A new pair of keys for each message, as RFC 8291 wants it. False: the receiver's point is not on the curve. */
 bool seal_message(struct arena *arena, const unsigned char point[SEAL_POINT_BYTES],
                   const unsigned char auth[SEAL_AUTH_BYTES], struct str plain, struct str *ret_body)
 {

@@ -21,12 +21,14 @@ enum supervisor_word {
     SUPERVISOR_ENDED,  /* it has ended, and all it had started: a status of wait(2) */
 };
 
+/* Written once into the pipe, by the supervisor, when the command has ended or could not be started. */
 struct supervisor_report {
     enum supervisor_word word;
     int value;
     char step[BOX_STEP_BYTES]; /* for a box: the name of the setup step that failed */
 };
 
+/* A command to be started. Descriptors stay the caller's, who closes its copies after supervisor_spawn. */
 struct supervisor_start {
     const char *path;          /* the program, as execve wants it */
     char *const *args, *const *environment;

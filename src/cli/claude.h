@@ -20,6 +20,7 @@
 struct http_client;
 
 /* ---- questions ---- */
+/* Questions of Claude Code that wait for an answer, each with a thread; the lock guards the list and `open`. */
 struct claude_asks {
     pthread_mutex_t lock;
     struct claude_asking *first;
@@ -74,6 +75,7 @@ bool claude_host_is_initialize(const struct claude_host *host, struct str reques
 struct str claude_host_says(struct claude_host *host, struct arena *arena, struct str line);
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
+/* The thread that follows the session's events for words of people, and passes them on to Claude Code. */
 struct claude_ear {
     struct http_client *client;
     struct str session;

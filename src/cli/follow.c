@@ -7,6 +7,7 @@
 
 enum { PAGE_EVENTS = 500, AWAY_US = 300000 };
 
+/* One stream of events: whether any came, and why it ended. */
 struct streaming {
     struct follow *follow;
     struct err err; /* set when the server reported that its history changed */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One agent as setup has found it, and what became of its hook. */
 struct found {
     bool here;            /* the agent is on this machine */
     bool was_gated;       /* and had our hook already */

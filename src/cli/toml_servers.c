@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 
+/* The file while it is read; `at` is the next byte. */
 struct scan {
     struct arena *arena;
     struct str text;

@@ -31,6 +31,7 @@ struct egress_want {
     const atomic_bool *ended;
 };
 
+/* The answer to egress_want. Nothing is allowed unless `allowed` is set. */
 struct egress_verdict {
     bool allowed;
     bool private_too; /* a rule names exactly this host: it may be an address of this machine or a private one */

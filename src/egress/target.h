@@ -8,6 +8,7 @@
 
 enum { EGRESS_HOST_BYTES = 254, EGRESS_HEAD_BYTES_MAX = 16 << 10, EGRESS_HELLO_BYTES_MAX = 32 << 10 };
 
+/* A host and port as rules and people see them; made only by egress_target_set, which checks both. */
 struct egress_target {
     char host[EGRESS_HOST_BYTES]; /* lower case, of letters, digits, `-`, `_` and `.` */
     uint16_t port;

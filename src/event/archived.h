@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "event/event.h"
 
+/* The data of a SESSION_ARCHIVED event: where the session's events are now, and how to check them there. */
 struct archived {
     struct str file;           /* its name, without the folder */
     struct digest file_digest; /* SHA-256 of the file, as sha256sum prints it */

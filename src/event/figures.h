@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Counters of this process, for metrics. */
 struct store_figures {
     uint64_t groups, appends, events;  /* committed since start */
     uint64_t refused, failed;          /* appends */

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "event/event.h"
 
+/* A conversation in a session: the main one, or a sub-agent's. */
 struct session_thread {
     struct str id;
     struct str parent; /* empty: none */

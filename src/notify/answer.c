@@ -142,6 +142,7 @@ static void go_on(void *arg)
     work_submit(poller->notify->pollers, &poller->job);
 }
 
+/* On the loop, after each poll. The arena of a poll is given back before the next one begins. */
 static void done(struct job *job)
 {
     struct poller *poller = job->arg;
@@ -160,6 +161,7 @@ static void done(struct job *job)
     timer_start(poller->timer, wait_ms > WAIT_MS ? wait_ms : WAIT_MS);
 }
 
+/* One poller for each channel that is asked for presses; each has one job under way or a timer, never both. */
 void answer_poll_channels(struct notify *n)
 {
     for (unsigned i = 0; i < n->config.channel_count; i++) {

@@ -20,6 +20,8 @@ static struct str place_of(struct str url)
     return place;
 }
 
+/* "public" stands for every host with the usual port; a host alone stands for all of its ports only where private
+ * networks are allowed. */
 static bool is_listed(const struct callbacks *callbacks, struct str place)
 {
     struct str port;

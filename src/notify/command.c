@@ -102,6 +102,7 @@ static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
                                                   "it ended with status %ld", sending->status);
 }
 
+/* On a worker thread. A program that does not exist is a final error: trying again would not help. */
 static struct rc send(struct sending *sending, struct err *err)
 {
     JSON_SCOPE(buf, out, INPUT_BYTES_MAX);

@@ -35,6 +35,7 @@ static bool read_duration(struct str text, int64_t *ret_ms)
     }
 }
 
+/* Secrets are never in the configuration itself, which people copy and show: it names a file or a variable. */
 static struct rc read_secret(struct arena *arena, const struct json *options, const char *key, struct str *ret_secret,
                              struct err *err)
 {
@@ -55,6 +56,7 @@ static struct rc read_secret(struct arena *arena, const struct json *options, co
     return RC_OK;
 }
 
+/* A list of words and no line: no shell reads it, so that nothing in a message can become a command. */
 static struct rc read_command(struct arena *arena, const struct json *options, struct channel *channel, struct err *err)
 {
     const struct json *words = json_get(options, "command");
@@ -141,6 +143,8 @@ static struct rc find_channel(const struct config *config, struct str name, unsi
     return err_set(err, ERR_INVALID, "there is no channel \"%.*s\"", STR_ARG(name));
 }
 
+/* The channels must be defined before the routes: a name that is misspelled is found at the start and not at the
+ * first message. */
 static struct rc read_step(const struct config *config, const struct json *json, struct outbox_step *step,
                            struct err *err)
 {
@@ -283,6 +287,8 @@ static struct rc read_callbacks(struct arena *arena, const struct json *json, st
     return json_want_bool(json, "private", &callbacks->private_net, err);
 }
 
+/* Errors name the channel or the route. The server does not start with a configuration that it understands in part.
+ */
 static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
 {
     TRY(read_times(json, config, err));

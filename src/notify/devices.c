@@ -38,6 +38,7 @@ static struct rc open_key(struct devices *devices, struct err *err)
 
 /* ---- the list ---- */
 
+/* From a browser, and from our own file: both are checked alike. */
 static struct rc read_device(struct arena *arena, const struct json *json, struct device *device, struct err *err)
 {
     size_t n;
@@ -73,6 +74,7 @@ static void write_device(struct json_out *out, const struct device *device)
     json_close(out, '}');
 }
 
+/* The whole file is replaced: a crash leaves the old one or the new one. */
 static struct rc save(const struct devices *devices, struct err *err)
 {
     JSON_SCOPE(buf, out, FILE_BYTES_MAX);
@@ -87,6 +89,7 @@ static struct rc save(const struct devices *devices, struct err *err)
     return file_write_private(devices->file, buf_str(&buf), err);
 }
 
+/* A file that cannot be read is an error of the start; to go on without it would silently drop phones. */
 struct rc devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err)
 {
     struct str text;
@@ -106,6 +109,7 @@ struct rc devices_open(struct devices *devices, struct arena *arena, const char 
     return rc_bad(rc) ? err_wrap(err, rc, "%s", devices->file) : RC_OK;
 }
 
+/* The texts of a device that is replaced stay in the arena until the process ends; registrations are rare. */
 struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
                       struct err *err)
 {

@@ -11,6 +11,7 @@ static struct rc check(const struct channel *channel, struct err *err)
     return RC_OK;
 }
 
+/* Mentions are switched off: an agent's words must not call people by @everyone. */
 static struct rc post(struct sending *sending, const char *method, struct str where, struct err *err)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};

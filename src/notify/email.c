@@ -9,6 +9,7 @@
 
 enum { TEXT_BYTES_MAX = 6000, LINE_BYTES = 57 }; /* 57 bytes are a line of 76 characters */
 
+/* Characters that end a header or begin a list are refused: the address goes into both as it is. */
 static struct rc check_address(struct str address, const char *key, struct err *err)
 {
     bool at = false;

@@ -30,6 +30,7 @@ static void heap_move(struct notify *n, size_t at)
     heap_put(n, at, delivery);
 }
 
+/* A binary heap by the time at which each is due; heap_at makes it possible to take one out from the middle. */
 void notify_add_due(struct notify *n, struct delivery *delivery)
 {
     CHECK(delivery->heap_at == 0);

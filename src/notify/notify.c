@@ -155,6 +155,7 @@ void notify_write_channels(const struct notify *n, struct json_out *out)
     json_close(out, ']');
 }
 
+/* From memory: of calls that are over, the newest LATE_MAX are still there. */
 void notify_write_deliveries(const struct notify *n, struct json_out *out, struct str call)
 {
     static const char *const states[] = {[DUE] = "due", [CLAIMING] = "due", [SENDING] = "sending",

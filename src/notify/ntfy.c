@@ -15,6 +15,7 @@ static struct rc check(const struct channel *channel, struct err *err)
     return RC_OK;
 }
 
+/* The button posts to our server from the phone, with a token that allows this answer only. */
 static void write_button(struct json_out *out, const struct sending *sending, const char *label, struct str token)
 {
     if (token.n == 0)

@@ -41,6 +41,8 @@ static struct str key_of(struct arena *arena, struct str session, struct str cal
 
 static struct str short_id(const struct delivery *delivery) { return (struct str){delivery->id, 16}; }
 
+/* Its id is computed from the call, the person and the channel, so that all nodes know the same delivery by the same
+ * id. */
 static void add_delivery(struct notify *n, struct asked *asked, const struct outbox_plan *plan)
 {
     struct delivery *delivery = heap_new(sizeof *delivery);
@@ -159,6 +161,7 @@ static bool hold(struct notify *n, struct str person, struct str session, struct
 
 static void held_kept(struct append *append) { append_free(append); }
 
+/* Somebody has the call open on a page: messages wait a little. Other nodes learn of it by an event. */
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call)
 {
     int64_t now_ms = clock_wall_ms();
@@ -201,6 +204,7 @@ static bool is_moved(const struct notify *n, const struct delivery *delivery)
            (delivery->purpose == PURPOSE_ASK || !is_of(n, delivery, n->config.routes[asked->assigned].person));
 }
 
+/* When it is due follows from its plan, the snooze and the assignment, in whatever order they came. */
 void outbox_place(struct notify *n, struct delivery *delivery)
 {
     int64_t snoozed_ms = delivery->purpose == PURPOSE_ASSIGN ? 0 : delivery->asked->snoozed_ms;
@@ -320,6 +324,8 @@ static void follow_snoozed(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
+/* The assigned person is told by the first step of their route; messages to others are no longer needed, escalations
+ * aside. */
 static void follow_assigned(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);

@@ -130,6 +130,7 @@ static void plan_step(unsigned r, const struct outbox_step *step, enum purpose p
                                                          .purpose = purpose};
 }
 
+/* Alerts go by every channel of the person at once: a stolen key or token does not wait for quiet hours. */
 size_t plan_alert(const struct config *config, struct str person, bool has_devices, struct str about, int64_t at_ms,
                   struct outbox_plan ret_plans[PLANS_MAX])
 {
@@ -152,6 +153,7 @@ size_t plan_alert(const struct config *config, struct str person, bool has_devic
     return count;
 }
 
+/* The first step of the person's route, after their quiet hours. Ids are the same on every node. */
 size_t plan_person(const struct config *config, const struct plan_call *call, struct str person, enum purpose purpose,
                    struct outbox_plan ret_plans[PLANS_MAX])
 {

@@ -14,6 +14,7 @@ static struct rc check(const struct channel *channel, struct err *err)
     return RC_OK;
 }
 
+/* The declarative form of Safari with our own data in it; older service workers read the same members. */
 static void write_payload(struct json_out *out, const struct message *message)
 {
     json_open(out, '{');
@@ -46,6 +47,7 @@ static struct str origin_of(struct str endpoint)
     return str_sub(endpoint, 0, scheme + host.n);
 }
 
+/* A token for this push service alone (`aud`), so that one service cannot use it at another. */
 static const char *authorization(const struct sending *sending, struct str endpoint)
 {
     unsigned char point[SEAL_POINT_BYTES];

@@ -16,6 +16,8 @@ static struct str bound_to(struct arena *arena, struct str digest, struct str pe
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(digest), STR_ARG(person));
 }
 
+/* Bound to what was shown (the digest) and to the person: a button of an older message does not answer a changed
+ * call. */
 static struct str make_token(struct notify *n, struct arena *arena, const struct delivery *delivery, bool allow)
 {
     char token[ANSWER_TOKEN_BYTES];

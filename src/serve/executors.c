@@ -56,7 +56,7 @@ struct executors {
     int listener;
     uid_t uid;
     atomic_bool ends;
-    atomic_uint said[SAID_KINDS]; /* what the thread has to say: the log is the loop's */
+    atomic_uint said[SAID_KINDS]; /* how often each has happened since the loop last wrote it to the log */
 };
 
 /* On the loop. */
@@ -88,7 +88,8 @@ static enum said take(struct executors *executors, int fd)
     return tool_link_take(executors->link, fd) ? SAID_CONNECTED : SAID_SECOND;
 }
 
-/* A thread of its own, because accept blocks; the log is written on the loop, from the counters in `said`. */
+/* A thread of its own, because accept blocks. It counts, and the loop logs: a process that tries without end makes one
+ * line per turn of the loop and does not fill the log. */
 static void *accept_all(void *arg)
 {
     struct executors *executors = arg;

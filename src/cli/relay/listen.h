@@ -34,6 +34,8 @@ struct listen_open {
     struct http_request *request;
 };
 
+/* A client's session: a child of its own, a thread that writes to it and one that reads from it. The loop owns the
+ * session; threads use what is above "On the loop", under the listener's lock. */
 struct listen_session {
     struct listen_session *next;
     struct listen_server *listener;
@@ -56,6 +58,7 @@ struct listen_session {
     bool over;                  /* its child and its threads have ended */
 };
 
+/* `nod mcp proxy --listen`: sessions of several clients. Children's lines come to the loop by one queue. */
 struct listen_server {
     struct cli *cli;
     struct loop *loop;

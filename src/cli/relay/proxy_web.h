@@ -10,6 +10,7 @@
 
 enum { WEB_HEADERS_MAX = 24, WEB_REPEATED_MAX = 32, WEB_ID_BYTES = 256, WEB_SILENCE_S = 3600 };
 
+/* The connection of a proxy to a server that is reached over HTTP; several threads post by it. */
 struct proxy_web {
     const char *url;
     const char *given[WEB_HEADERS_MAX]; /* headers that the person named; NULL behind the last */

@@ -13,6 +13,7 @@
 
 enum { QUEUE_BYTES_MAX = 64 << 20, POST_MS_MAX = 30000, AWAY_US = 300000, END_S = 5 };
 
+/* A request that waits to be sent: target and body, one behind the other. */
 struct relay_post {
     struct relay_post *next;
     size_t target_n, body_n;

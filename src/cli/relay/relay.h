@@ -19,6 +19,7 @@
 struct http_client;
 
 /* ---- lines to somebody ---- */
+/* A pipe to which several threads write whole lines. */
 struct relay_pipe {
     pthread_mutex_t lock;
     int fd; /* -1: closed */
@@ -33,6 +34,7 @@ void relay_pipe_close(struct relay_pipe *pipe);
 bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct str line), void *arg);
 
 /* ---- the program ---- */
+/* An agent's or server's program that a relay has started, in a process group of its own. */
 struct relay_child {
     pid_t pid;
     int out; /* its standard output */
@@ -47,6 +49,7 @@ int relay_child_wait(struct relay_child *child);
 int relay_child_end(struct relay_child *child);
 
 /* ---- the log of the conversation ---- */
+/* Notes about a conversation on their way to the server: a queue and the thread that sends them, in order. */
 struct relay_record {
     pthread_mutex_t lock;
     pthread_cond_t more;
