@@ -14,6 +14,7 @@ static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) =
 
 /* ---- what was done ---- */
 
+/* NULL when the box has used too many hosts already. Entries are never removed, so that the pointer stays good. */
 struct used *egress_used(struct egress *egress, const struct egress_target *target)
 {
     struct used *found = NULL;
@@ -31,6 +32,7 @@ struct used *egress_used(struct egress *egress, const struct egress_target *targ
     return found;
 }
 
+/* Each state of a host is stored once. Two locks: storing may take long, and counting bytes must not wait for it. */
 bool egress_keep(struct egress *egress, struct used *used, enum egress_state state, const char *why)
 {
     lock(&egress->keeping);
@@ -78,6 +80,8 @@ static void *serve(void *arg)
     return NULL;
 }
 
+/* A detached thread for each connection, with a small stack: there may be many. egress_end waits for their number to
+ * be 0. */
 static void begin_line(struct egress *egress, int client, uint16_t forward)
 {
     pthread_attr_t attributes;
@@ -142,6 +146,8 @@ static bool receive(struct egress *egress)
     return true;
 }
 
+/* The proxy's own thread: it takes the listeners that the box passes out, and accepts. While too many connections are
+ * open it does not accept, and further clients wait. */
 static void *attend(void *arg)
 {
     enum { STOP, CHANNEL, FIRST };
@@ -167,6 +173,7 @@ static void *attend(void *arg)
 
 /* ---- all of it ---- */
 
+/* Always returns a proxy; where its thread cannot be started, connections of the box are never accepted. */
 struct egress *egress_start(const struct egress_options *options)
 {
     struct egress *egress = heap_new(sizeof *egress);

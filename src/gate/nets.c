@@ -233,6 +233,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
 
 /* ---- keeping ---- */
 
+/* Lent by a thread of the proxy, which waits until the loop has stored the event. */
 struct net_note {
     const struct net_host *net;
     const struct egress_use *use;

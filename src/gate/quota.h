@@ -16,6 +16,7 @@ struct asker {
     int64_t warn_us;                 /* no further warning before this time */
 };
 
+/* How many calls wait, and how many bytes they hold, in total, per token's name and per session. */
 struct quotas {
     struct gate_limits limits;
     struct map askers;   /* name → struct asker */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* A read of any length, put together from pages; freed when the caller's read is answered. */
 struct whole {
     struct gate *gate;
     struct read *answer; /* the caller's read, and the events collected so far */

@@ -120,6 +120,7 @@ static struct str date_line(struct http_server *server)
     return str_of(server->date);
 }
 
+/* The parts of an answer before they are put together into bytes. */
 struct http_answer {
     int status;
     struct str content_type;

@@ -65,6 +65,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t n)
     return in->value.over ? HPE_USER : HPE_OK;
 }
 
+/* Only two headers matter to us. A header that comes twice counts by its last value. */
 static int on_header_value_complete(llhttp_t *parser)
 {
     struct incoming *in = parser->data;

@@ -480,6 +480,8 @@ void http_connection_probe(struct http_connection *connection)
         http_watch(connection, WATCH_HALF);
 }
 
+/* The client has closed its side. Requests that came before are still answered; a stream or socket has nobody to send
+ * to. */
 static void on_end(struct http_connection *connection)
 {
     connection->ended = true;
@@ -553,6 +555,7 @@ static void on_sealed(struct http_connection *connection, struct str sealed)
         http_watch(connection, WATCH_IDLE);
 }
 
+/* libuv's callback on the loop. Bytes of a TLS connection are opened first and come to on_input like any others. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct http_connection *connection = stream->data;

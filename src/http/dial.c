@@ -168,6 +168,7 @@ static struct rc shake_hands(struct dial *dial, struct str host, struct str targ
 
 /* ---- life ---- */
 
+/* curl makes the connection, with TLS where it is wanted; the handshake and the frames are ours. */
 static struct rc connect_line(struct dial *dial, const char *url, int64_t seconds_max, struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -260,6 +261,7 @@ struct rc dial_receive(struct dial *dial, struct arena *arena, int64_t wait_ms, 
     return RC_OK;
 }
 
+/* Says goodbye as far as that needs no waiting. NULL is ignored. */
 void dial_close(struct dial *dial)
 {
     if (!dial)

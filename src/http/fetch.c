@@ -168,6 +168,7 @@ static size_t on_mail(char *to, size_t size, size_t count, void *arg)
     return n;
 }
 
+/* STARTTLS where the server offers it; an address with smtps:// insists on TLS. */
 static void set_up_mail(struct receiving *r)
 {
     const struct fetch *fetch = r->fetch;
@@ -319,6 +320,7 @@ void fetch_wait(struct fetch_line *line, int64_t wait_ms)
     (void)wait_for(line, POLLIN, clock_steady_us() + wait_ms * 1000);
 }
 
+/* Blocks up to wait_ms. A part may have been sent before an error, so that the connection is of no more use. */
 struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms, struct err *err)
 {
     int64_t until_us = clock_steady_us() + wait_ms * 1000;
@@ -332,6 +334,7 @@ struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms,
     return RC_OK;
 }
 
+/* No bytes and RC_OK: nothing came in time, and the connection is still open. */
 struct rc fetch_receive(struct fetch_line *line, char *to, size_t bytes_max, int64_t wait_ms, size_t *ret_n,
                         struct err *err)
 {

@@ -36,6 +36,7 @@ bool http_is_socket_key(struct str key)
     return strchr("AQgw", key.p[DIGITS - 1]) != NULL; /* the last four bits are padding of the 16 bytes */
 }
 
+/* `ret_other_version` makes the caller name the version that it speaks, as the standard asks for. */
 static struct rc check(const struct http_request *request, bool *ret_other_version, struct err *err)
 {
     if (!str_eq(request->method, STR("GET")))

@@ -163,6 +163,7 @@ static struct rc take_framing(struct http_head *head, const struct http_header *
     return RC_OK;
 }
 
+/* A blank before the colon is refused: two servers behind one another might read such a line differently. */
 static struct rc check_field(struct str line, struct http_header *ret_field, struct err *err)
 {
     size_t name = span(line, &token_bytes);

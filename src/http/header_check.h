@@ -16,6 +16,7 @@
 
 #include "http/http.h"
 
+/* A header block that was checked. The texts point into it. */
 struct http_head {
     struct str method;
     struct str target;

@@ -102,6 +102,7 @@ void http_listeners_resume(struct http_server *server)
             accept_one(at);
 }
 
+/* On an error the listener is closed and must not be used any more; else the server owns it. */
 static struct rc start_listening(struct listener *listener, const char *address, struct err *err)
 {
     int failed = uv_listen(&listener->uv.stream, LISTEN_BACKLOG, on_connection);

@@ -144,6 +144,7 @@ static struct rc feed_head(struct http_reader *reader, struct str *bytes, struct
     return RC_OK;
 }
 
+/* Takes what belongs to this body and leaves the rest in `bytes`: a client may have sent the next request with it. */
 static struct rc feed_body(struct http_reader *reader, struct str *bytes, struct err *err)
 {
     CHECK(reader->chunked || reader->body_left > 0);

@@ -68,6 +68,8 @@ struct str http_cookie(const struct http_request *request, struct str name)
     return STR_NONE;
 }
 
+/* The first of several parameters of one name counts. The value is decoded anew for each call, into the request's
+ * arena. */
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err)
 {

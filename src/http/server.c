@@ -251,6 +251,7 @@ void http_server_stop(struct http_server *server, void (*ended)(void *arg), void
     timer_start(server->patience, server->handles ? server->options.stop_timeout_ms : 0);
 }
 
+/* Callbacks of libuv still come for handles that are closing: the memory goes with the last of them. */
 void http_server_free(struct http_server *server)
 {
     CHECK(!server->freed);

@@ -48,6 +48,7 @@ struct watch_list {
     void (*late)(struct http_connection *connection);
 };
 
+/* Connections without a valid token, oldest first: when room is needed, they go. */
 struct strangers {
     struct http_connection *first, *last; /* by the time they came */
     size_t count;

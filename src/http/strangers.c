@@ -90,6 +90,7 @@ bool http_strangers_room(struct http_server *server)
     return send_away(server, NULL, false);
 }
 
+/* A connection is a stranger's until its first valid token. With too many of one address, one of them is closed. */
 void http_strangers_enter(struct http_connection *connection)
 {
     struct http_server *server = connection->server;

@@ -43,6 +43,8 @@ struct http_stream *http_stream_start(struct http_request *request, const struct
     return (struct http_stream *)connection;
 }
 
+/* A reader that is slow for so long that its queue is full is dropped: it can connect again and go on behind the last
+ * event. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes)
 {
     struct http_connection *connection = connection_of(stream);

@@ -194,6 +194,7 @@ struct tls_session {
     bool refused;
 };
 
+/* OpenSSL reads from the bytes that libuv has brought, and is told to come again when there are none. */
 static int bio_read(BIO *bio, char *to, int n_max)
 {
     struct tls_session *session = BIO_get_data(bio);
@@ -228,6 +229,7 @@ static BIO_METHOD *make_method(void)
     return method;
 }
 
+/* The files' names must outlive it: the certificate is read again when its file changes. */
 struct rc tls_open(const char *cert_file, const char *key_file, struct tls **ret_tls, struct err *err)
 {
     TRY(load(err));
@@ -300,6 +302,7 @@ void tls_feed(struct tls_session *session, struct str sealed)
     session->refused = session->refused || session->shaken > SHAKE_BYTES_MAX;
 }
 
+/* The text lies in a buffer that all sessions share, until the next call of any of them: the loop is one thread. */
 struct str tls_read(struct tls_session *session, enum tls_state *ret_state)
 {
     struct tls *tls = session->tls;
@@ -325,6 +328,7 @@ static bool write_record(struct tls_session *session, const char *bytes, size_t 
     return good;
 }
 
+/* Small pieces are gathered into one record: a head and a body would otherwise cost two. */
 bool tls_write(struct tls_session *session, const struct str *pieces, unsigned count)
 {
     struct tls *tls = session->tls;

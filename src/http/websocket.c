@@ -266,6 +266,8 @@ static size_t bytes_welcome(struct http_socket *socket, struct str bytes)
     return all;
 }
 
+/* Called with each piece of input, on the loop. A callback may end the socket, so that is_open is asked after each
+ * frame. */
 void http_socket_input(struct http_connection *connection, struct str bytes)
 {
     CHECK(connection->phase == PHASE_SOCKET);

@@ -36,6 +36,8 @@ static struct rc parse_host(struct str where, struct wire_address *address, stru
     return RC_OK;
 }
 
+/* For the command line's own connection to its server. It has no TLS: over a network a tunnel or a proxy is needed.
+ */
 struct rc wire_parse(const char *url, struct wire_address *ret_address, struct err *err)
 {
     struct wire_address address = {0};
@@ -118,6 +120,7 @@ static struct rc connect_to(struct wire *wire, const struct sockaddr *where, soc
     return err_set(err, ERR_UNAVAILABLE, "cannot reach the server at %s: %s", address->words, strerror(why));
 }
 
+/* Tries every address of the name in turn; the error is that of the last one. */
 static struct rc connect_tcp(struct wire *wire, const struct wire_address *address, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -164,6 +167,7 @@ struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent,
     return RC_OK;
 }
 
+/* 0 bytes and RC_OK is the end of the connection. */
 struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err)
 {
     CHECK(wire->fd >= 0 && bytes_max > 0);

@@ -15,6 +15,7 @@ struct wire_address {
     char words[300]; /* for people: the address as it was given */
 };
 
+/* A blocking connection of the command line to its server. */
 struct wire {
     int fd;              /* -1: not connected */
     int64_t deadline_us; /* by clock_steady_us; 0: none */

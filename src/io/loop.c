@@ -31,6 +31,7 @@ struct loop {
     struct signal_watch *watches;
 };
 
+/* Freed by libuv's close callback, not at once; `fire` is not called after timer_free. */
 struct timer {
     uv_timer_t uv;
     void (*fire)(void *arg);

@@ -409,6 +409,8 @@ static bool all_digits(struct str text, size_t from)
     return from < text.n;
 }
 
+/* Several letters behind one dash. A letter that takes a value ends the cluster: the rest of the word, or the next
+ * one, is the value. */
 static size_t take_cluster(struct effects *e, size_t i)
 {
     struct str text = e->s->words[i].text;

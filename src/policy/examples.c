@@ -70,6 +70,7 @@ static struct rc example_fits(const struct rule *rule, enum effect effect, struc
     return RC_OK;
 }
 
+/* A rule whose own examples do not hold is refused: its author meant something else. */
 static struct rc check_list(const struct rule *rule, const struct rule_source *source, bool wanted,
                             struct err *err)
 {

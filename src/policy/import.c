@@ -190,6 +190,7 @@ static void claude_other(struct importing *in, const struct json *member)
         import_remark(in, line, member->key, "left out: there is no such setting here");
 }
 
+/* Rules only. Hooks and settings of the file are named in remarks, so that nobody thinks they were taken over. */
 struct rc import_claude_code(struct importing *in, struct err *err)
 {
     const struct json *root;
@@ -243,6 +244,8 @@ static struct str opencode_path(struct importing *in, struct str pattern)
     return arena_printf(in->arena, "%s%.*s", root, STR_ARG(pattern));
 }
 
+/* A pattern that would mean something else here is left out: a rule that matches more than its author meant is worse
+ * than none. */
 static void opencode_pattern(struct importing *in, const char *tool, struct str pattern, enum effect effect,
                              unsigned line)
 {

@@ -174,6 +174,7 @@ static struct rc read_argument(struct reader *r, struct codex_call *call)
     return RC_OK;
 }
 
+/* Starlark is a language; only calls with plain arguments are understood, and everything else ends the import. */
 static struct rc read_call(struct reader *r, struct codex_call *call)
 {
     call->line = line_of(r);
@@ -323,6 +324,7 @@ static bool is_config(struct reader *r)
     return !str_empty(name) && strchr("=.-", look(&begin, 0)) && look(&begin, 0);
 }
 
+/* Two kinds of files have the same owner: rules in Starlark, and the configuration in TOML. */
 struct rc import_codex(struct importing *in, struct err *err)
 {
     struct reader r = {.in = in, .text = in->text, .err = err};

@@ -158,6 +158,8 @@ static void take_file(struct toml *t, const struct config_setting *s, struct str
     }
 }
 
+/* What is not understood counts as lost when it denies, so that the import is refused unless the person accepts it.
+ */
 static void take_permission(struct toml *t, const struct config_setting *s, struct str text)
 {
     struct importing *in = t->in;
@@ -278,6 +280,8 @@ static struct rc read_header(struct toml *t)
     return RC_OK;
 }
 
+/* Read line by line: a setting that cannot be read ends the import, because the ones after it might be read wrongly.
+ */
 struct rc import_codex_config(struct importing *in, struct err *err)
 {
     struct toml t = {.in = in, .err = err};

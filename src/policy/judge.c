@@ -68,6 +68,7 @@ struct verdict_rule verdict_rule_of(const struct compiled *rule)
                                  .project = source->project.path};
 }
 
+/* The strictest rule wins: deny before ask. The number of persons is the largest that any of the rules wants. */
 void stop_note(struct judging *j, const struct compiled *rule)
 {
     CHECK(rule->effect != EFFECT_ALLOW);
@@ -81,6 +82,7 @@ void stop_note(struct judging *j, const struct compiled *rule)
         j->stop.people = rule->source.people;
 }
 
+/* Each rule once, though several parts of a command may need it. */
 void judge_note_used(struct judging *j, const struct compiled *rule)
 {
     for (size_t i = 0; i < j->used_count; i++)
@@ -588,6 +590,8 @@ static bool address_in_doubt(struct judging *j)
            !url_parse(j->arena, j->q->facts->url, &url);
 }
 
+/* The order is the policy: denials, modes that change nothing, protected paths, asks, rules that allow, then
+ * defaults. Each line may only be reached when those before it did not decide. */
 static struct verdict decide(struct judging *j, bool covered)
 {
     const struct tool_policy *session = session_says(j->q);
@@ -660,6 +664,8 @@ static unsigned people_of(const struct judging *j, const struct verdict *verdict
     return in_doubt && j->set->people > j->stop.people ? j->set->people : j->stop.people;
 }
 
+/* Pure but for the question's own look at the disk: the same question gives the same verdict. The texts are in
+ * `arena`. */
 struct verdict policy_judge(struct arena *arena, const struct question *question)
 {
     struct judging j;

@@ -178,6 +178,8 @@ static void walk_children(struct judging *j, struct node *node, struct folder *f
     j->pipe = pipe;
 }
 
+/* In the order in which bash would run the parts, so that a `cd` is known to those behind it. A subshell's folder
+ * ends with it. */
 static void walk(struct judging *j, struct node *node, struct folder *folder)
 {
     struct folder before = *folder;

@@ -55,6 +55,7 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
 /* Whether a part may connect to an address among its words. */
 enum reach { REACHES_NOT, MAY_REACH, REACHES };
 
+/* A program that is not in the table, or runs other code, may reach anything. */
 static enum reach reach_of(const struct study *study)
 {
     enum reach reach = study->table ? REACHES_NOT : MAY_REACH;

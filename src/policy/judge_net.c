@@ -88,6 +88,7 @@ static const unsigned char net_classes[256] = {
     ['}'] = NET_BORDER, [','] = NET_BORDER, [':'] = NET_BORDER, ['!'] = NET_BORDER,
 };
 
+/* Looks for the words of denied commands in a text that cannot be parsed; it may find some that would never run. */
 bool judge_text_stops(struct judging *j, struct str text, bool note)
 {
     struct net net = {.j = j, .note = note};

@@ -115,6 +115,8 @@ static bool finds_strange(struct judging *j, struct str folder)
     return false;
 }
 
+/* Git obeys the configuration and hooks of the repository it finds; kept for the last folder, because commands ask
+ * often. */
 bool folder_strange_to_git(struct judging *j, const struct folder *folder)
 {
     /* Without a look at the disk nothing can be found. */

@@ -417,6 +417,8 @@ static bool only_read(const struct study *study, const struct word *word, size_t
     return str_find(word->text, ' ') < word->text.n;
 }
 
+/* Every word that might be a path is compared with rules against paths: which words a program opens is not always
+ * known. */
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {

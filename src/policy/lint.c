@@ -238,6 +238,8 @@ static void lint_rule(struct linting *l)
         lint_shadowed(l);
 }
 
+/* Each rule by itself and beside those before it. The texts are copied into `arena`, since the set that made them is
+ * freed. */
 struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, int64_t now_ms)
 {
     struct linting l = {

@@ -384,6 +384,7 @@ static bool lint_path(struct linting *l)
 
 /* ---- addresses ---- */
 
+/* A host without a dot is nearly always a mistake. */
 static bool lint_host(struct linting *l)
 {
     struct str host = l->rule.host;

@@ -26,6 +26,7 @@ struct import_remark {
     struct str words;
 };
 
+/* The result of an import. Nothing of it holds before somebody adds it. */
 struct imported {
     struct rule_source *rules; /* effect, text, reason, examples; the caller gives the rest */
     size_t rule_count;

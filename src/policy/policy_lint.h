@@ -11,6 +11,7 @@ struct rule_source;
  * allow that lets nothing pass; an error is a rule that cannot be read, or a deny or ask that would stop nothing. */
 enum lint_level { LINT_NOTE, LINT_WARNING, LINT_ERROR };
 
+/* One finding about one rule. */
 struct lint {
     size_t index;       /* index of the rule in the given list */
     enum lint_level level;

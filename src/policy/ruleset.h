@@ -69,6 +69,7 @@ enum ruleset_key {
     KEY_HOST = 'H',     /* host */
 };
 
+/* By which word of a call a rule is found, so that few rules are compared with each call. */
 struct rule_key {
     enum ruleset_key kind;
     struct str first, second;

@@ -39,6 +39,7 @@ enum shell_op {
 
 enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_OP, TOKEN_WORD, TOKEN_DESCRIPTOR };
 
+/* A word, an operator or an end, as bash would cut it. */
 struct shell_token {
     enum token_kind kind;
     enum shell_op op;
