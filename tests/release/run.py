@@ -7,6 +7,7 @@ A node of the last schema beside one of today's on one database: refused by name
 Compiles Nod several times: a part of `make test-long`, not of `make test`.
 """
 import filecmp
+import functools
 import os
 import re
 import shutil
@@ -34,6 +35,12 @@ def make_tarball():
     return next(os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".tar.gz"))
 
 
+@functools.cache
+def tarball():
+    """The tarball of HEAD, made once for all tests: building the page takes longest."""
+    return make_tarball()
+
+
 def path_without(*programs):
     """A PATH made of links to everything in this one's folders but the programs named."""
     place = tempfile.mkdtemp()
@@ -47,9 +54,9 @@ def path_without(*programs):
     return place
 
 
-def build(tarball, place):
+def build(archive, place):
     """Unpacks and builds in a network namespace with nothing in it, without npm; returns the program."""
-    run("tar", "-x", "-C", place, "-f", tarball)
+    run("tar", "-x", "-C", place, "-f", archive)
     source = os.path.join(place, os.listdir(place)[0])
     path = path_without("npm", "node", "npx")
     try:
@@ -60,16 +67,14 @@ def build(tarball, place):
 
 
 def test_two_tarballs_of_one_commit_are_equal():
-    first = make_tarball()
     with tempfile.TemporaryDirectory() as place:
-        kept = shutil.copy(first, place)
+        kept = shutil.copy(tarball(), place)
         assert filecmp.cmp(kept, make_tarball(), shallow=False), "the second tarball differs"
 
 
 def test_two_builds_of_the_tarball_are_equal_and_name_no_folder():
-    tarball = make_tarball()
     with tempfile.TemporaryDirectory(prefix="one-") as one, tempfile.TemporaryDirectory(prefix="another-") as two:
-        programs = [build(tarball, one), build(tarball, two)]
+        programs = [build(tarball(), one), build(tarball(), two)]
         assert filecmp.cmp(*programs, shallow=False), "the second program differs"
         for folder, program in zip((one, two), programs):
             assert folder.encode() not in open(program, "rb").read(), f"{folder} is in the program"
