@@ -27,6 +27,7 @@ struct shown_note {
     char session[LIMIT_ID_BYTES + 1], call[LIMIT_ID_BYTES + 1], digest[80];
 };
 
+/* The command's state. Only its first thread uses it; the following thread only writes to `wake`. */
 struct watch {
     struct cli *cli;
     struct desktop *desktop;
@@ -67,6 +68,7 @@ static void answer(struct watch *watch, const struct shown_note *note, const cha
         cli_note("%s: %s", note->call, decision);
 }
 
+/* From desktop_wait, on the first thread. A note that is no longer known was answered elsewhere. */
 static void pressed(void *arg, uint32_t id, const char *action)
 {
     struct watch *watch = arg;
@@ -90,6 +92,7 @@ static void closed(void *arg, uint32_t id)
 
 /* ---- what is shown ---- */
 
+/* The note of the call, else a free place, else NULL: more calls than places are not shown. */
 static struct shown_note *find(struct watch *watch, struct str session, struct str call)
 {
     struct shown_note *room = NULL;
@@ -182,6 +185,7 @@ static void *follow(void *arg)
     }
 }
 
+/* Runs until Ctrl-C. A server that is away is waited for; an error that will not pass ends the command. */
 struct rc desktop_command(struct cli *cli, struct err *err)
 {
     struct watch watch = {.cli = cli};

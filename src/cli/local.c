@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The real path, without links: the server compares folders, and may see the same one by another name. */
 struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err)
 {
     CHECK(path);
@@ -26,6 +27,7 @@ struct rc local_folder(struct cli *cli, const char *path, const char **ret_absol
     return RC_OK;
 }
 
+/* For settings of agents, which must name this very program whatever PATH says later. */
 struct rc local_self(struct cli *cli, const char **ret_path, struct err *err)
 {
     char self[LIMIT_PATH_BYTES];
@@ -128,6 +130,8 @@ struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
 
 extern char **environ;
 
+/* The value of a header is a secret and comes from a variable; a value with a line's end is refused, as it would be
+ * two headers. */
 struct rc local_header(struct cli *cli, const char *text, const char **ret_header, struct err *err)
 {
     struct str variable, name = str_cut(str_of(text), '=', &variable), word = STR_NONE;

@@ -85,6 +85,7 @@ static int choice_find(const char *choices, struct str word)
     return -1;
 }
 
+/* Choices are kept as their number; the names are parts of the table's text, "a|b|c". */
 static struct str choice_name(const char *choices, int number)
 {
     struct str rest = str_of(choices);
@@ -109,6 +110,7 @@ static struct setting_list list_parse(struct arena *arena, struct str text)
     return list;
 }
 
+/* A service may have no HOME; then the user database says it. */
 static const char *home_folder(const struct settings *settings)
 {
     const char *home = settings->environment("HOME");
@@ -175,6 +177,7 @@ static struct rc value_parse(const struct settings *settings, const struct setti
     return RC_OK;
 }
 
+/* The value is checked even when another origin wins: a mistake in the file is told, whatever the flags say. */
 struct rc settings_take(struct settings *settings, enum setting_id id, struct str text, struct origin origin,
                         struct err *err)
 {
@@ -208,6 +211,7 @@ static struct str line_content(struct str line)
     return str_trim(line);
 }
 
+/* A setting that stands twice is an error: which of the two lines was meant is not for us to guess. */
 static struct rc line_take(struct settings *settings, struct str line, struct origin origin, unsigned *seen,
                            struct err *err)
 {
@@ -254,6 +258,7 @@ static struct str own_folder(const struct settings *settings, const char *variab
     return STR("");
 }
 
+/* The file need not exist unless somebody named it. One that cannot be read is an error and not an empty one. */
 static struct rc file_load(struct settings *settings, struct err *err)
 {
     struct str text;
@@ -288,6 +293,7 @@ static struct str default_expand(const struct settings *settings, const char *te
     return str_of(text);
 }
 
+/* A default that does not parse is our mistake, hence the CHECK. */
 static void default_take(struct settings *settings, enum setting_id id, struct str text)
 {
     struct err err = {0};
@@ -332,6 +338,7 @@ static struct rc environment_take(struct settings *settings, struct err *err)
     return RC_OK;
 }
 
+/* After the flags were taken. Defaults come last, because some are made from other settings. */
 struct rc settings_load(struct settings *settings, struct err *err)
 {
     CHECK(settings->arena && settings->environment);

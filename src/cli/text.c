@@ -11,6 +11,8 @@ enum { LINE_BYTES_MAX = 4 << 20 };
 
 /* ---- safe text ---- */
 
+/* For everything from outside that goes to a terminal: control characters and escape sequences become visible, and
+ * one line stays one line. */
 struct str text_line(struct arena *arena, struct str s)
 {
     BUF_SCOPE(buf, LINE_BYTES_MAX);
@@ -124,6 +126,7 @@ void text_json(struct buf *buf, const struct json *value, unsigned indent)
 
 static void put_unit(struct buf *buf, uint32_t unit) { buf_printf(buf, "\\u%04x", unit); }
 
+/* Valid JSON with the same meaning: characters that show nothing are written as escapes. */
 void text_raw_json(struct buf *buf, struct str json)
 {
     while (!str_empty(json)) {
@@ -214,6 +217,7 @@ size_t text_fitting(struct str line, unsigned width)
     return n;
 }
 
+/* How far the second row of a wrapped line is indented, so that it stands below the text and not below its bullet. */
 unsigned text_hang(struct str line)
 {
     static const char *const bullets[] = {"• ", "☐ ", "☑ ", "> ", "│ ", "┃ ", "¦ "};
@@ -232,6 +236,8 @@ unsigned text_hang(struct str line)
     return (unsigned)(n + digits) + (item ? 2 : rest.p[digits] == ' ' ? 3 : 0);
 }
 
+/* The beginning of a text by lines and bytes, never within a character. `ret_left` counts the lines that are missing.
+ */
 struct str text_part(struct str text, size_t lines, size_t bytes, size_t *ret_left)
 {
     size_t n = 0;
@@ -282,6 +288,7 @@ struct str text_age(struct arena *arena, int64_t ms)
     return STR("now");
 }
 
+/* In local time; the date is left out when it is today's. */
 struct str text_time(struct arena *arena, struct str at, int64_t now_ms)
 {
     int64_t at_ms;
@@ -311,6 +318,7 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
     return arena_printf(arena, "\033[%sm%.*s\033[0m", codes[tint], STR_ARG(s));
 }
 
+/* As one would type it in a shell: quoted where needed, so that a command in a message can be copied. */
 struct str text_operand(struct arena *arena, struct str id)
 {
     static const char plain[] = "-._:@,+";
@@ -331,6 +339,7 @@ struct str text_operand(struct arena *arena, struct str id)
 
 /* ---- calls ---- */
 
+/* The member that says most about a call, in the order of the table; else the whole input on one line. */
 struct str text_summary(struct arena *arena, const struct json *input)
 {
     static const char *const telling[] = {"command", "file_path",     "notebook_path", "path", "url",
@@ -384,6 +393,7 @@ static void row_write(struct buf *buf, const struct table *table, const struct t
     buf_putc(buf, '\n');
 }
 
+/* Columns are as wide as their widest cell; only the last one is cut to the terminal. */
 void table_write(struct buf *buf, const struct table *table)
 {
     unsigned widths[TABLE_COLUMNS_MAX] = {0};

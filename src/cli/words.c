@@ -111,6 +111,7 @@ static void setting_entry(struct buf *buf, const struct setting *setting, unsign
 /* Settings that most commands share; the others are told with the options of the few that have them. */
 enum { SHARED = TALKS | PRINTS };
 
+/* Each setting is listed once, in the first group that it belongs to. */
 void words_settings(struct buf *buf, unsigned width)
 {
     static const struct {
@@ -153,6 +154,7 @@ static void shared_line(struct buf *buf, const struct command *command)
     buf_puts(buf, ": nod help settings\n");
 }
 
+/* From the tables that make the statuses (exits.h), so that help cannot promise another number. */
 static void exit_entries(struct buf *buf, const struct command *command)
 {
     buf_puts(buf, "\nExit status:\n");
@@ -170,6 +172,7 @@ static void exit_entries(struct buf *buf, const struct command *command)
 #undef X
 }
 
+/* Options of the command, then the settings that matter to it; those that all commands share are one line. */
 void words_command(struct buf *buf, const struct command *command, unsigned width)
 {
     CHECK(command->name && command->options);

@@ -34,6 +34,7 @@ static struct str text_block(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+/* Also for a use that was never asked about: the provider refuses a conversation in which a use has no result. */
 static struct str result_block(struct arena *arena, const struct talk *talk, const struct use *use)
 {
     bool is_error;
@@ -63,6 +64,7 @@ static void close_message(struct json_out *out)
     json_close(out, '}');
 }
 
+/* Blocks go back exactly as they came, signatures of thinking included; the provider checks them. */
 static void put_agent(struct json_out *out, const struct turn *turn)
 {
     if (!turn->content || turn->content->count == 0)
@@ -176,6 +178,7 @@ static void on_message_start(struct answer *answer, const struct json *event)
     take_usage(answer, json_get(message, "usage"));
 }
 
+/* Blocks of unknown types are kept as they are, so that they can be sent back. */
 static void on_block_start(struct answer *answer, const struct json *event)
 {
     static const struct {

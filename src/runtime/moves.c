@@ -22,6 +22,7 @@ static void read_thread(struct run_op *op, void (*done)(struct read *read))
     gate_read_whole(op->runtime->gate, read);
 }
 
+/* Refused: another run of the thread was stored between our read and our append. */
 static void created(struct append *append)
 {
     struct run_op *start = append->arg;
@@ -66,6 +67,7 @@ static void keep_start(struct run_op *start, uint64_t seq)
     gate_keep(start->runtime->gate, append);
 }
 
+/* One run at a time in a thread. The append needs that the last status is still the one that was read here. */
 static void statuses_read(struct read *read)
 {
     struct run_op *start = read->arg;
@@ -191,6 +193,7 @@ static void open_read(struct read *read)
     read_free(read);
 }
 
+/* Nobody waits for the answer: it is done after the cancellation is stored and may fail without harm. */
 static void withdraw_open(struct runtime *runtime, struct str session, struct str thread)
 {
     struct read *read = read_new(READ_OPEN);
@@ -258,6 +261,7 @@ static void ended(struct op *op)
     free(ending);
 }
 
+/* A run that is stopped stops those it has started; `child_of` keeps it from ending a run of another parent. */
 static void end_child(struct runtime *runtime, struct str session, struct str parent, struct str thread)
 {
     struct ending *ending = heap_new(sizeof *ending);

@@ -47,6 +47,7 @@ static void put_agent(struct json_out *out, const struct turn *turn)
     json_close(out, '}');
 }
 
+/* One message per result; the protocol has no flag for errors, so that the text says it. */
 static void put_results(struct json_out *out, struct arena *arena, const struct talk *talk, const struct turn *turn)
 {
     for (const struct use *use = turn->uses; use; use = use->next) {
@@ -166,6 +167,7 @@ static void take_usage(struct answer *answer, const struct json *usage)
     answer->usage.cache_read = cached;
 }
 
+/* In our words, which are Anthropic's: the rest of the runtime knows one vocabulary. */
 static struct str stop_reason(struct str finish)
 {
     static const char *const names[][2] = {

@@ -193,6 +193,7 @@ static void read_runs(struct runtime *runtime, uint64_t after)
 
 /* ---- the runtime ---- */
 
+/* The caller's strings need not outlive the call. */
 static void copy_options(struct runtime *runtime, const struct runtime_options *options)
 {
     runtime->options = *options;
@@ -206,6 +207,7 @@ static void copy_options(struct runtime *runtime, const struct runtime_options *
     }
 }
 
+/* On the loop. Nothing runs before runtime_start: the gate is not recovered yet. */
 struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options)
 {
     struct runtime *runtime = heap_new(sizeof *runtime);
@@ -256,6 +258,7 @@ void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg)
 
 bool runtime_busy(const struct runtime *runtime) { return work_open(runtime->pool) > 0; }
 
+/* After runtime_stop has ended every run, and the gate is closed. */
 void runtime_free(struct runtime *runtime)
 {
     CHECK(!runtime_busy(runtime));

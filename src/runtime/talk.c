@@ -301,6 +301,8 @@ const struct call *talk_call(const struct talk *talk, struct str id)
     return call;
 }
 
+/* A call whose files had changed before it ran was asked anew under another id; the model knows the first. The chain
+ * is bounded. */
 struct str talk_call_id(const struct talk *talk, struct str id)
 {
     const struct call *call = map_get(&talk->calls, id);
@@ -401,6 +403,7 @@ bool run_state_of(struct arena *arena, const struct event *events, size_t count,
     return found;
 }
 
+/* Only of calls that are settled: a history for people may end in the middle of a turn. */
 static void write_results(struct json_out *out, struct arena *arena, const struct talk *talk, const struct turn *turn)
 {
     bool any = false;

@@ -16,6 +16,7 @@
 
 enum { DEPTH_MAX = 2, TASKS_MAX = 16, NAME_BYTES_MAX = 64, WITH_EVENTS = 3 };
 
+/* The limits keep an agent from starting agents without end; the words tell the model what to do instead. */
 struct rc task_check(const struct worker *w, int64_t waiting, struct err *why)
 {
     if (w->talk.run.parent.depth >= DEPTH_MAX)
@@ -158,6 +159,7 @@ static struct rc collect(struct worker *w, const struct call *call, struct err *
     return (struct rc){err->code};
 }
 
+/* Results of sub-agents that have ended become results of the calls that started them. */
 struct rc task_collect(struct worker *w, struct err *err)
 {
     bool any = false;

@@ -50,6 +50,7 @@ static struct rc finish(struct worker *w, enum run_status to, const char *reason
 
 /* ---- what is next ---- */
 
+/* All that turn_next needs to decide, without the store: so that it can be tested as a function. */
 static struct turn_view view_of(const struct worker *w)
 {
     const struct talk *talk = &w->talk;
@@ -186,6 +187,7 @@ static struct rc compact(struct worker *w, struct err *err)
     return rc;
 }
 
+/* Too long a conversation is summarized first. The answer is stored before anything in it is acted on. */
 static struct rc ask_model(struct worker *w, struct err *err)
 {
     struct answer answer = {.ended = false};
@@ -307,6 +309,7 @@ static struct rc execute_uses(struct worker *w, uint64_t uses, struct err *err)
     return worker_load(w, err);
 }
 
+/* Calls that still wait for a person are withdrawn; those that run are left to their end. */
 static void cancel_open(struct worker *w)
 {
     for (const struct use *use = talk_open_uses(&w->talk); use; use = use->next) {
@@ -355,6 +358,8 @@ static struct rc fail_at_limit(struct worker *w, int64_t most, struct err *err)
                   arena_printf(&w->arena, "the limit of %lld iterations is reached", (long long)most).p, err);
 }
 
+/* Does one step after the other until the run waits, is over, or no longer ours. Each step is stored, so that any
+ * other process could go on from there. */
 static struct rc go_on(struct worker *w, struct err *err)
 {
     bool collected = false;
@@ -391,6 +396,7 @@ static bool takeable(struct worker *w)
     return true;
 }
 
+/* Reads the conversation, then claims the run. A claim that fails means that somebody else has it. */
 static struct rc take_up(struct worker *w, struct err *err)
 {
     const struct run_state *run = &w->talk.run;
@@ -418,6 +424,7 @@ static struct rc take_up(struct worker *w, struct err *err)
     return finish(w, RUN_CANCELLED, "the run that had started it is over", err);
 }
 
+/* A job on a thread of the runtime's pool. It leaves in run->end why it stopped; the loop decides what follows. */
 void run_work(struct job *job)
 {
     struct run_job *work = job->arg;

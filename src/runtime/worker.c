@@ -53,6 +53,7 @@ static void start_read_whole(struct loop_call *loop_call)
     gate_read_whole(batch->worker->runtime->gate, batch->read);
 }
 
+/* Blocks this thread while the loop reads. Only events behind those that `talk` has seen are read. */
 struct rc worker_load(struct worker *w, struct err *err)
 {
     for (;;) {
@@ -150,6 +151,7 @@ static void start_append(struct loop_call *loop_call)
     gate_keep(batch->worker->runtime->gate, batch->append);
 }
 
+/* Refused means that the run's fence has moved: another process has claimed it, or it was cancelled. */
 static struct rc append_outcome(struct append *append, struct err *err)
 {
     if (append->outcome == APPEND_KEPT)
@@ -169,6 +171,8 @@ struct rc worker_append(struct worker *w, struct append *append, struct err *err
     return rc;
 }
 
+/* Stores one event under the fence (NEED_RUN_AT): a worker that was slow cannot write into a run that is no longer
+ * its own. */
 struct rc worker_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err)
 {
     struct append *append = append_new();

@@ -34,6 +34,7 @@ struct archive {
     struct backend_handle *handle;
 };
 
+/* Read only, and without the lock: an archive is never written again. */
 struct rc archive_open(const char *path, struct archive **ret_archive, struct err *err)
 {
     struct backend_handle *handle;
@@ -283,6 +284,7 @@ static struct rc make_plan(struct planning *planning, struct err *err)
     return plan_from_file(planning, plan->path.p, err);
 }
 
+/* On an error nothing is left of the plan, and the store is as it was: sessions leave only by archive_move. */
 struct rc archive_plan(const struct archiving *archiving, struct archive_plan **ret_plan, struct err *err)
 {
     __attribute__((cleanup(planning_done))) struct planning planning = {.archiving = archiving};
@@ -364,6 +366,8 @@ static struct rc settle_moves(struct append *first, struct rc rc, struct archive
     return rc;
 }
 
+/* Without a server. A few sessions per commit; one that is refused, because something has happened in it, stays in
+ * the store. */
 static struct rc move_all(struct alone *alone, int64_t now_ms, struct archive_result *result, struct err *err)
 {
     for (size_t at = 0; at < alone->plan->count;) {

@@ -69,6 +69,7 @@ static struct named *find_named(struct checking *checking, const struct archived
     return named;
 }
 
+/* What the store says of an archive is collected first; the files are looked at afterwards, each once. */
 static void take_event(struct checking *checking, const struct event *event)
 {
     struct named_session *session = arena_new(&checking->arena, struct named_session);
@@ -118,6 +119,7 @@ static struct rc check_session(struct named *named, struct archive *archive, con
     return rc;
 }
 
+/* The end of each chain in the file must be the one that the store's event names. */
 static struct rc check_sessions(struct named *named, const char *path, struct err *err)
 {
     struct archive *archive;

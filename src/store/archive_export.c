@@ -47,6 +47,7 @@ static void under_way_done(struct under_way *under_way)
     map_done(&under_way->runs);
 }
 
+/* Calls and runs that are under way keep their session from being archived. */
 static void take_event(struct under_way *under_way, const struct event *event)
 {
     if (event->kind == EVENT_TOOL_STARTED)
@@ -174,6 +175,7 @@ struct export {
 
 static void export_done(struct export *export) { archive_file_free(export->file); }
 
+/* The file is made with the first session that is finished; without one there is none. */
 static struct rc export_page(struct export *export, const struct read *page, struct err *err)
 {
     for (size_t i = 0; i < page->chain_count; i++) {

@@ -19,6 +19,7 @@ enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
 const struct backend *backend_at(size_t index) { return index < BACKEND_COUNT ? backends[index] : NULL; }
 
+/* By the scheme of the URL. NULL: no such backend, or nothing behind the colon. */
 const struct backend *backend_find(const char *url, const char **ret_place)
 {
     struct str place;

@@ -45,6 +45,7 @@ static void copy_done(struct copy *copy)
     arena_done(&copy->arena);
 }
 
+/* Opened for writing at both ends: with SQLite the lock keeps a server away while the copy runs. */
 static struct rc end_open(struct end *end, const char *url, uint64_t *ret_last_seq, struct err *err)
 {
     end->backend = backend_find(url, &end->place);
@@ -135,6 +136,7 @@ static struct rc copy_page(struct copy *copy, const struct read *page, struct er
     return settle_page(first, page, rc, err);
 }
 
+/* Page by page, each one commit. A copy that was interrupted goes on behind the last event of the target. */
 static struct rc copy_events(struct copy *copy, struct err *err)
 {
     while (copy->copied < copy->last_seq) {
@@ -188,6 +190,7 @@ static struct rc compare(struct copy *copy, struct store_copied *ret_copied, str
     return RC_OK;
 }
 
+/* At the end all events of both are compared by a digest, and the chains of the target are verified. */
 struct rc store_copy(const struct store_copying *copying, struct store_copied *ret_copied, struct err *err)
 {
     __attribute__((cleanup(copy_done))) struct copy copy = {.progress = copying->progress, .arg = copying->arg};

@@ -44,6 +44,7 @@ static struct fact_head *find_head(const struct facts *facts, struct str session
     return head;
 }
 
+/* A short list is searched one by one; the map is made when there are more than FEW. */
 static struct fact_head *add_head(struct facts *facts, struct str session)
 {
     struct fact_head *head = arena_new(&facts->arena, struct fact_head);
@@ -96,6 +97,7 @@ static struct fact_call *add_call(struct facts *facts, struct str session, struc
     return added;
 }
 
+/* Several needs and events of an append are about the same call: the last one is looked at first. */
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call)
 {
     struct fact_call *found = facts->recent_call;
@@ -146,6 +148,8 @@ static void name_need(struct facts *facts, const struct need *need)
     (void)facts_head(facts, need->session);
 }
 
+/* Collects which sessions, calls and runs a group is about; the backend then reads what is known of them, in one go.
+ */
 static void name_event(struct facts *facts, const struct event *event)
 {
     (void)facts_head(facts, event->session);
@@ -158,6 +162,7 @@ static void name_event(struct facts *facts, const struct event *event)
         (void)facts_run(facts, event->session, event->thread);
 }
 
+/* Before the group is judged. Numbers of events are set to 0: a group that is tried again gets new ones. */
 void facts_name(struct facts *facts, struct append *group)
 {
     facts->end_head = &facts->first_head;
@@ -175,6 +180,7 @@ void facts_name(struct facts *facts, struct append *group)
 
 /* ---- whether the needs of an append hold ---- */
 
+/* By facts that include the appends before it in the group, as if each had been committed by itself. */
 static bool need_holds(struct facts *facts, const struct need *need)
 {
     switch (need->need) {

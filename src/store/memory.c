@@ -84,6 +84,7 @@ void memory_clear(struct memory *memory)
     unlock(&memory->lock);
 }
 
+/* Handles of one store share a memory; the last one frees it. */
 void memory_close(struct memory *memory)
 {
     lock(&memories_lock);
@@ -211,6 +212,7 @@ bool memory_recall(struct memory *memory, struct facts *facts)
     return facts->recalled;
 }
 
+/* False: the memory does not reach as far as this reader's view of the store, and the store must be asked. */
 bool memory_find_call(struct memory *memory, struct str session, struct str call, uint64_t last_seq,
                       uint64_t ret_seqs[MEMORY_CALL_KINDS], size_t *ret_count, uint64_t *ret_known_after)
 {
@@ -273,6 +275,7 @@ static void keep_call(struct memory *memory, const struct fact_call *call, const
         known->seqs[i] = call->seqs[call_kinds[i]];
 }
 
+/* Called after the commit. A session that has left into an archive is not kept. */
 static void keep_facts(struct memory *memory, struct facts *facts)
 {
     for (const struct fact_head *head = facts->first_head; head; head = head->next)

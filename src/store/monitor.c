@@ -29,6 +29,7 @@ void monitor_signal(struct monitor *monitor)
         CHECK(pthread_cond_signal(&monitor->signalled) == 0);
 }
 
+/* With the lock held, which is given up meanwhile. 0 waits without an end. False: the time is over. */
 bool monitor_wait(struct monitor *monitor, int64_t wait_ms)
 {
     int failed;

@@ -188,6 +188,8 @@ static int64_t answer_deadline_us(const struct postgres_handle *handle)
     return handle->patient ? INT64_MAX : clock_steady_us() + (int64_t)ANSWER_MS * 1000;
 }
 
+/* Sends what was queued and asks for an answer to all of it. An error closes the connection: what was sent may have
+ * arrived. */
 struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
 {
     int64_t deadline_us = answer_deadline_us(handle);
@@ -336,6 +338,7 @@ static struct rc settle_in(struct postgres_handle *handle, struct err *err)
     return handle->lent ? RC_OK : postgres_ask(handle, "SELECT " SETTINGS("false"), &done, err);
 }
 
+/* A new connection, ready for statements. Only the writer migrates, once per handle. */
 static struct rc set_up(struct postgres_handle *handle, struct err *err)
 {
     TRY(connect_once(handle, err));
@@ -349,6 +352,7 @@ static struct rc set_up(struct postgres_handle *handle, struct err *err)
     return handle->role == BACKEND_FOLLOWER && !handle->ear ? listen_to_channel(handle, err) : RC_OK;
 }
 
+/* Sleeps, longer each time. False: the deadline has passed. */
 bool postgres_pause(int64_t *pause_ms, int64_t deadline_us)
 {
     int64_t left_us = deadline_us - clock_steady_us();
@@ -487,6 +491,7 @@ struct postgres_handle *postgres_handle(const char *place, enum backend_role rol
     return handle;
 }
 
+/* Also a handle that never connected. */
 void postgres_close(struct postgres_handle *handle)
 {
     if (handle->ear)

@@ -17,6 +17,7 @@ void columns_done(struct columns *columns)
         buf_done(&columns->columns[i].buf);
 }
 
+/* Arrays in PostgreSQL's binary form: a group of any size is one statement with one parameter per column. */
 void columns_begin(struct columns *columns, const enum column_type *types, int count)
 {
     CHECK(count <= COLUMNS_MAX);

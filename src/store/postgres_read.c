@@ -212,6 +212,7 @@ static bool page_is_full(const struct read *read, unsigned limit)
     return read->event_count == limit || bytes >= LIMIT_READ_BYTES;
 }
 
+/* `covered` is how far the answer reaches: the end of the log, or the last event of a page that is full. */
 static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, uint64_t last_seq, struct err *err)
 {
     read->covered = last_seq;
@@ -243,6 +244,7 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
+/* Rows that were read enter the memory with their links, so that the next group need not ask for them. */
 struct rc postgres_remember(struct postgres_handle *handle, const PGresult *rows, int first, int end, struct err *err)
 {
     for (int i = first; i < end; i++) {
