@@ -18,6 +18,7 @@ static const char *mark_path(struct cli *cli, const char *name)
     return arena_printf(&cli->arena, "%s/%s", cli->settings.data, name).p;
 }
 
+/* Whether there was an installation before is told by the admin token, which the first start makes. */
 static enum box_choice kept_choice(struct cli *cli, const char *name)
 {
     struct str text;

@@ -27,6 +27,8 @@ static struct rc make_pipe(int ends[2], struct err *err)
     return RC_OK;
 }
 
+/* Before any thread is started: standard error is moved into a pipe, since any write to it would destroy the screen.
+ */
 struct rc claude_screen_prepare(struct claude_screen *screen, struct err *err)
 {
     TRY(make_pipe(screen->child, err));
@@ -64,6 +66,8 @@ void claude_screen_tell(char mark, struct str left, struct str right)
     cli_note("%c%c%.*s\t%.*s", TOLD, mark, STR_ARG(text_line(&arena, left)), STR_ARG(text_line(&arena, right)));
 }
 
+/* Notes of our own threads come by the pipe, marked; everything else is a line that somebody has written to standard
+ * error. */
 static void take_note(struct claude_screen *screen, struct str line)
 {
     struct str right;
@@ -102,6 +106,7 @@ static void take_streams(struct claude_screen *screen)
         chat_say(&screen->chat, '#', "claude! ", line);
 }
 
+/* The terminal first, then standard error. Safe when the screen was never opened. */
 void claude_screen_close(struct claude_screen *screen)
 {
     if (screen->real_stderr <= 0)

@@ -49,6 +49,7 @@ static struct rc value_of(struct reader *reader, const char *shown, const char *
     return RC_OK;
 }
 
+/* A setting that the command does not use is an error: a flag that does nothing would seem to work. */
 static struct rc take_setting(struct reader *reader, enum setting_id id, const char *attached,
                               struct err *err)
 {
@@ -66,6 +67,7 @@ static struct rc take_setting(struct reader *reader, enum setting_id id, const c
                          err);
 }
 
+/* Options are kept in their order; option_text takes the last value, option_each all of them. */
 static struct rc take_option(struct reader *reader, const struct option *option, const char *attached,
                              struct err *err)
 {
@@ -309,6 +311,8 @@ static void clear_environment(struct cli *cli)
     }
 }
 
+/* The command line first, because it may name the configuration. Mistakes of the settings are kept for `nod doctor`
+ * and for commands that print only. */
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
 {
     CHECK(argv && !cli->uses);
@@ -327,6 +331,8 @@ struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
     return RC_OK;
 }
 
+/* Variables of Nod's own are removed before the command runs: some hold secrets, and programs that it starts must not
+ * inherit them. */
 struct rc cli_run(struct cli *cli, const command_run runs[COMMAND_COUNT], struct err *err)
 {
     clear_environment(cli);
@@ -348,6 +354,7 @@ void cli_done(struct cli *cli)
     arena_done(&cli->arena);
 }
 
+/* Detached: commands end by exiting, and nothing waits for such a thread. */
 struct rc cli_start_thread(void *(*run)(void *arg), void *arg, struct err *err)
 {
     pthread_t thread;
@@ -376,6 +383,7 @@ void cli_note(const char *format, ...)
 
 /* ---- options ---- */
 
+/* A name that the command does not have is our mistake. */
 static const struct option *option_of(const struct cli *cli, const char *name)
 {
     CHECK(cli->command && name);

@@ -52,6 +52,7 @@ static struct container *top(struct writer *w)
     return w->depth ? &w->nested[(w->depth < NESTED_MAX ? w->depth : NESTED_MAX) - 1] : NULL;
 }
 
+/* Deeper nesting than NESTED_MAX shares the last place: the layout suffers, nothing else. */
 static struct container *enter(struct writer *w)
 {
     w->depth++;
@@ -169,6 +170,8 @@ static void put_table(struct writer *w)
     w->cells = NULL;
 }
 
+/* -1 ends the parser: the text is then shown as it is. The limit is on cells, because rows and columns come from the
+ * model. */
 static int begin_table(struct writer *w, const MD_BLOCK_TABLE_DETAIL *table)
 {
     w->columns = table->col_count;

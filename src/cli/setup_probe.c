@@ -22,6 +22,7 @@ struct probe {
     int out;         /* standard output of the hook */
 };
 
+/* A call as the agent itself would send it, so that the test goes the whole way: hook, identity, server, answer. */
 static void put_message(struct buf *buf, const struct probe *probe)
 {
     char cwd[LIMIT_PATH_BYTES];
@@ -37,6 +38,7 @@ static void put_message(struct buf *buf, const struct probe *probe)
     hook_put(buf, &hook);
 }
 
+/* The hook's own command line, run by a shell as the agent does. */
 static struct rc start(struct probe *probe, struct str command, struct err *err)
 {
     BUF_SCOPE(message, LIMIT_PATH_BYTES * 2);
@@ -85,6 +87,7 @@ static struct rc arrives(struct probe *probe, const struct json **ret_call, stru
     return err_set(err, ERR_UNAVAILABLE, "the test call did not arrive at the server");
 }
 
+/* The test call is denied, so that even a hook that is wired wrongly runs nothing. */
 static struct rc deny(struct probe *probe, const struct json *call, struct err *err)
 {
     BUF_SCOPE(body, LIMIT_BODY_BYTES);

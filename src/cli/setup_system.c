@@ -52,6 +52,7 @@ struct system {
 
 /* ---- saying, keeping, running ---- */
 
+/* Says a step and whether it is to be taken: every change goes through here, so that --dry-run can forget none. */
 __attribute__((format(printf, 2, 3))) static bool does(const struct system *s, const char *format, ...)
 {
     va_list args;
@@ -95,6 +96,7 @@ static struct rc run(const char *const argv[], struct err *err)
     return err_set(err, ERR_IO, "%s %s failed with status %d", argv[0], argv[1], WEXITSTATUS(status));
 }
 
+/* Folders above it are made readable for all; only the last has the mode and the owner that were asked for. */
 static struct rc own_folder(const struct system *s, const char *path, mode_t mode, const char *owner, struct err *err)
 {
     const struct passwd *who = owner ? getpwnam(owner) : NULL;
@@ -153,6 +155,7 @@ static struct rc have_group(struct system *s, struct err *err)
     return keep(s, "group", s->group, err);
 }
 
+/* A user without a login and without a home, so that nobody becomes the server by logging in. */
 static struct rc have_user(struct system *s, struct err *err)
 {
     const char *argv[] = {"useradd", "--system", "--user-group", "--no-create-home", "--home-dir", s->data,
@@ -236,6 +239,7 @@ static struct rc write_unit(const struct system *s, const char *path, struct str
 /* The unit's name, from its path. */
 static const char *unit_name(const char *path) { return strrchr(path, '/') + 1; }
 
+/* Recorded before it is started: a start that fails can still be removed. */
 static struct rc start_unit(struct system *s, const char *path, struct str text, struct err *err)
 {
     const char *reload[] = {"systemctl", "daemon-reload", NULL};
@@ -267,6 +271,7 @@ static _Noreturn void become_service(const struct system *s, const char *self, c
     _exit(127);
 }
 
+/* Without systemd. The process is not a child to be waited for: it outlives this command. */
 static struct rc start_process(const struct system *s, const char *self, const char *user, const char *home,
                                const char *command, struct err *err)
 {
@@ -278,6 +283,7 @@ static struct rc start_process(const struct system *s, const char *self, const c
     return keep(s, "process", arena_printf(&s->cli->arena, "%d %s", (int)pid, command).p, err);
 }
 
+/* A server that is ready already is left alone. The dry run waits for nothing. */
 static struct rc start_server(struct system *s, struct err *err)
 {
     const char *self;
@@ -321,6 +327,7 @@ static bool executor_runs(const struct system *s)
     return false;
 }
 
+/* Restart=always: without it no tool of a run could be done, and the server cannot start it as another user. */
 static struct rc start_executor(struct system *s, struct err *err)
 {
     const char *self;
@@ -345,6 +352,7 @@ static struct rc start_executor(struct system *s, struct err *err)
 
 /* ---- tokens ---- */
 
+/* The id is recorded, so that removal revokes exactly the tokens that setup has made. */
 static struct rc make_token(struct system *s, const char *role, const char *name, struct reply *ret_reply,
                             struct err *err)
 {
@@ -371,6 +379,7 @@ static bool has_home_file(const struct system *s, const char *user, const char *
     return who && access(arena_printf(&s->cli->arena, "%s/.config/nod/%s", who->pw_dir, name).p, F_OK) == 0;
 }
 
+/* The identity pins the server's key and user: agents of this developer talk to no other server. */
 static struct rc have_developer(struct system *s, const char *user, struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
@@ -392,6 +401,7 @@ static struct rc have_developer(struct system *s, const char *user, struct err *
     return keep_home_file(s, user, "agent.json", buf_str(&buf), err);
 }
 
+/* Written into the person's own home with their own rights (home_file), never over a file that is there. */
 static struct rc have_person(struct system *s, const char *user, struct err *err)
 {
     struct arena *arena = &s->cli->arena;
@@ -463,6 +473,7 @@ static struct rc undo_line(struct system *s, struct str what, struct str about, 
     return RC_OK;
 }
 
+/* Best effort: when the server is gone already, its tokens are of no use either. */
 static void revoke_token(struct system *s, struct str id)
 {
     struct query query = {.method = "DELETE"};
@@ -531,6 +542,7 @@ static const char *option_or(struct cli *cli, const char *name, const char *othe
     return given ? given : otherwise;
 }
 
+/* All paths are below --root, which is empty but in tests. */
 struct rc setup_system_command(struct cli *cli, struct err *err)
 {
     struct arena *arena = &cli->arena;
