@@ -11,6 +11,8 @@ static struct str raw_id(const struct json *value)
     return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
 }
 
+/* A member whose name differs from a known one only in the case of its letters is refused: some readers would take it
+ * for that one. */
 struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err)
 {
     struct acp_message *m = ret_message;
@@ -35,6 +37,7 @@ static bool says_something(const struct json *value)
            !((value->type == JSON_OBJECT || value->type == JSON_ARRAY) && value->count == 0);
 }
 
+/* Agents tell of a tool in several updates; later ones replace what earlier ones said. */
 void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct json *update)
 {
     const struct {
@@ -143,6 +146,7 @@ static struct rc read_patch(struct reading *r, const struct json *first, struct 
     return finish(r, &buf, err);
 }
 
+/* With an old text it is an edit, without one it writes the whole file; several files become one patch. */
 static struct rc read_edit(struct reading *r, const struct json *diff, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
@@ -177,6 +181,7 @@ static struct rc read_simple(struct reading *r, const char *name, const char *fi
     return finish(r, &buf, err);
 }
 
+/* A kind that Nod cannot read goes under a name of its own, so that no rule about a known tool applies to it. */
 static struct rc read_other(struct reading *r, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
@@ -202,6 +207,8 @@ static struct str own_name(const struct reading *r)
     return r->input && r->input->type == JSON_OBJECT && name.n <= LIMIT_NAME_BYTES / 2 ? name : STR_NONE;
 }
 
+/* What the agent shows is turned into a call of a tool that rules know. The order matters: a command may also show a
+ * difference. */
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err)
 {

@@ -37,6 +37,7 @@ const struct agent *acp_agent_find(const char *const *argv)
     return &stranger;
 }
 
+/* A list of modes in which the agent asks; every mode that is not listed counts as one in which it does not. */
 bool acp_mode_is_safe(const struct agent *agent, struct str mode)
 {
     struct str behind = STR_NONE;

@@ -39,6 +39,7 @@ static bool runs_as_shown(const struct json *params)
     return is_word(json_text(params, "command"), "_./+-@:,%");
 }
 
+/* The editor would run exactly these words: a list that cannot be read is refused and not shown in part. */
 static struct rc check_lists(const struct json *params, struct err *err)
 {
     const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
@@ -108,6 +109,7 @@ static struct str unsafe(const struct agent *agent, const struct json *mode)
     return acp_mode_is_safe(agent, name) ? STR_NONE : name;
 }
 
+/* Agents name their mode in three places. Returns the first that is not safe; empty when none is. */
 struct str acp_mode_unsafe(const struct agent *agent, const struct json *told)
 {
     const struct json *modes = json_get(told, "modes"), *options = json_get(told, "configOptions");
@@ -139,6 +141,7 @@ static struct rc read_terminal(struct arena *arena, const struct json *params, s
     return RC_OK;
 }
 
+/* Requests to the editor that act. One that is not known is refused, since it may act, too. */
 static struct rc read_act(struct arena *arena, const struct acp_message *message, struct json_out *out,
                           struct acp_ask *ask, struct err *err)
 {
@@ -161,6 +164,7 @@ static struct rc read_act(struct arena *arena, const struct acp_message *message
     return RC_OK;
 }
 
+/* `mode` is not empty for a change of the agent's mode, which is asked about like a tool. */
 struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct str mode,
                        struct acp_ask *ret_ask, struct err *err)
 {
@@ -223,6 +227,8 @@ static struct str option_of(const struct agent *agent, const struct json *params
     return ends;
 }
 
+/* Of the options that allow, only "once" is chosen: an "always" would be the agent's own memory, beyond our rules.
+ * False: it could not be allowed. */
 bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed)
 {
     struct str option = allowed ? option_of(agent, ask->params, "allow_once") : STR_NONE;
@@ -279,6 +285,7 @@ static bool is_among(const struct ours *ours, size_t count, struct str key)
     return false;
 }
 
+/* The message as it came but for our members; everything else keeps its bytes. */
 static void put_changed(struct buf *buf, const struct acp_message *request, const struct ours *ours, size_t count)
 {
     struct json_out out = json_out(buf);
@@ -327,6 +334,7 @@ static void put_variable(struct json_out *out, struct str name, struct str value
     json_close(out, '}');
 }
 
+/* The server's program becomes an argument of our proxy; its variables stay with it. */
 static void put_server(struct json_out *out, struct arena *arena, const struct json *server,
                        const struct mcp_front *front, const char *self)
 {

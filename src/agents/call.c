@@ -6,6 +6,8 @@ static struct str member(struct arena *arena, const struct json *object, const c
     return arena_str(arena, json_text(object, key));
 }
 
+/* An answer that does not hold together is an error, and so a refusal: "allowed" needs a decision that allows, and an
+ * input. */
 struct rc agent_call_read(struct arena *arena, const struct json *answer, struct call *ret_call,
                           struct err *err)
 {
@@ -42,6 +44,7 @@ struct rc agent_call_read(struct arena *arena, const struct json *answer, struct
     return RC_OK;
 }
 
+/* For the model: what a person said comes first; else a sentence by the status. Never empty. */
 struct str agent_words(struct arena *arena, const struct call *call)
 {
     if (!str_empty(call->feedback))

@@ -42,6 +42,7 @@ static const struct {
     {"attachment", NULL, CLAUDE_OTHER},
 };
 
+/* By type and subtype; a message of an unknown kind is passed on and not acted on. */
 static enum claude_kind kind_of(const struct json *json)
 {
     struct str type = json_text(json, "type");
@@ -103,6 +104,7 @@ static struct rc check_question(const struct claude_message *m, struct err *err)
     return RC_OK;
 }
 
+/* A question without its tool or input is an error: it would be refused anyway, and the caller can say why. */
 struct rc claude_read(struct arena *arena, struct str line, struct claude_message *ret_message,
                       struct err *err)
 {
@@ -128,6 +130,8 @@ struct rc claude_read(struct arena *arena, struct str line, struct claude_messag
     return RC_OK;
 }
 
+/* For a line that cannot be parsed: Claude Code waits for an answer to it, so that its id is looked for all the same.
+ */
 struct str claude_request_in(struct str line)
 {
     static const struct str key = {"\"request_id\":", 13};
@@ -292,6 +296,7 @@ static void put_input(struct json_out *out, const struct claude_message *ask, co
 
 static bool is_allowed(const struct call *call) { return call->status == CALL_ALLOWED && call_allowed(call); }
 
+/* Each kind of question has its own form of a refusal; all of them carry words where the form has room. */
 void claude_refuse(struct buf *buf, const struct claude_message *ask, struct str words)
 {
     struct json_out out = open_answer(buf, ask->request);
@@ -311,6 +316,7 @@ void claude_refuse(struct buf *buf, const struct claude_message *ask, struct str
     close_answer(&out);
 }
 
+/* An abort ends the agent's turn (`interrupt`), a denial only refuses this call. */
 void claude_answer(struct buf *buf, const struct claude_message *ask, const struct call *call, bool remember)
 {
     ARENA_SCOPE(scratch);
@@ -331,6 +337,7 @@ void claude_answer(struct buf *buf, const struct claude_message *ask, const stru
     close_answer(&out);
 }
 
+/* "ask" leaves it to Claude Code's own question, which then comes to us as CLAUDE_ASK. */
 void claude_answer_before(struct buf *buf, const struct claude_message *ask, const struct call *call)
 {
     ARENA_SCOPE(scratch);
@@ -431,6 +438,7 @@ void claude_initialize(struct buf *buf, struct str request)
     close_request(&out);
 }
 
+/* The host's own hooks stay; ours is added to them. */
 void claude_initialize_too(struct buf *buf, const struct json *theirs)
 {
     const struct json *request = object_of(theirs, "request");

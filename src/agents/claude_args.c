@@ -49,6 +49,7 @@ static bool is_option(const char *word, const char *name)
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '=');
 }
 
+/* Options that would let Claude Code decide without asking are refused by name. */
 static struct rc check_option(int argc, char **argv, int i, struct err *err)
 {
     const char *word = argv[i], *value = value_at(argc, argv, i);
@@ -65,6 +66,7 @@ static struct rc check_option(int argc, char **argv, int i, struct err *err)
     return RC_OK;
 }
 
+/* Options that Nod must know of are passed on as well. */
 static void notice(struct claude_args *args, int argc, char **argv, int i)
 {
     const char *word = argv[i];
@@ -120,6 +122,7 @@ static int take_option(struct claude_args *args, int argc, char **argv, int i)
     return i;
 }
 
+/* One word that is no option is the prompt; a second one is an error. */
 struct rc claude_args_read(struct arena *arena, int argc, char **argv, struct claude_args *ret_args,
                            struct err *err)
 {

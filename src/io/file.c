@@ -17,6 +17,7 @@ static void close_fd(const int *fd)
 
 #define FD_SCOPE(name) __attribute__((cleanup(close_fd))) int name
 
+/* Each with mode 0700: a folder that we make is never readable by others, not even for a moment. */
 static struct rc make_folders(const char *path, struct err *err)
 {
     char part[4096];
@@ -34,6 +35,8 @@ static struct rc make_folders(const char *path, struct err *err)
     }
 }
 
+/* Anyone who may write to the folder could replace what lies there, so that such a folder is refused and not
+ * repaired. */
 struct rc file_own_folder(const char *path, struct err *err)
 {
     struct stat st;
@@ -54,6 +57,8 @@ struct rc file_own_folder(const char *path, struct err *err)
     return RC_OK;
 }
 
+/* Regular files only, and the limit is checked before memory is taken. A file that grows meanwhile is read up to its
+ * first size. */
 struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
                     struct err *err)
 {
@@ -104,6 +109,7 @@ static struct rc write_all(int fd, const char *path, struct str text, struct err
     return RC_OK;
 }
 
+/* Written beside and renamed: readers see the old file or the new one, and nobody else can read either. */
 struct rc file_write_private(const char *path, struct str text, struct err *err)
 {
     char beside[4200];
@@ -160,6 +166,7 @@ struct rc file_sync(const char *path, struct err *err)
     return RC_OK;
 }
 
+/* Held until the descriptor is closed, also by the end of the process; ERR_CONFLICT when somebody else has it. */
 struct rc file_lock(const char *path, int *ret_fd, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -26,6 +26,7 @@ static void climb(struct buf *reached)
         reached->n--;
 }
 
+/* As the kernel would walk it, also for names that do not exist yet. Empty: too many links, or too long. */
 struct str links_follow(struct arena *arena, struct str path)
 {
     BUF_SCOPE(reached, 4 * LIMIT_PATH_BYTES);
@@ -93,6 +94,8 @@ static struct str give_up(struct links_search *search, struct str folder)
     return folder;
 }
 
+/* Bounded by levels and entries; where the bound is reached the folder itself is given as found, so that nothing is
+ * overlooked. */
 struct str links_find(struct links_search *search, struct str folder)
 {
     struct str found = STR_NONE;

@@ -81,6 +81,7 @@ static void close_left_over(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
+/* Handles that are left are closed, and their callbacks run, before the memory goes. */
 void loop_free(struct loop *loop)
 {
     struct signal_watch *next;
@@ -118,6 +119,8 @@ static bool run_before_sleep(struct loop *loop)
     return more || loop->again;
 }
 
+/* Before the loop sleeps. After ROUNDS_MAX rounds the loop looks at its sockets again, without sleeping: neither side
+ * starves. */
 static void on_prepare(uv_prepare_t *uv)
 {
     struct loop *loop = uv->data;
@@ -266,6 +269,7 @@ static void catch_signal(int number)
     errno = kept;
 }
 
+/* On the loop: the handler has only set flags and woken it. */
 static void on_signals(uv_poll_t *uv, int status, int events)
 {
     struct loop *loop = uv->data;
@@ -291,6 +295,7 @@ static struct rc watch_signals(struct loop *loop, struct err *err)
     return RC_OK;
 }
 
+/* The whole process: for one loop only. */
 struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg, struct err *err)
 {
     if (!loop->watches)

@@ -53,6 +53,7 @@ static bool normalise(struct arena *arena, struct str path, struct str *ret_path
     return true;
 }
 
+/* By the letters of the path alone. Links are the affair of place_open, which asks the kernel. */
 struct rc place_within(struct arena *arena, struct str root, struct str path, struct str *ret_within,
                        struct err *err)
 {
@@ -134,6 +135,8 @@ static struct rc open_root(struct str root, int *ret_fd, struct err *err)
     return RC_OK;
 }
 
+/* Resolved beneath the root by the kernel (openat2): a link or ".." that leads out is refused, even if it appears
+ * meanwhile. */
 struct rc place_open(struct str root, struct str within, int flags, int *ret_fd, struct err *err)
 {
     char path[LIMIT_PATH_BYTES + 1];

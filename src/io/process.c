@@ -62,6 +62,7 @@ static struct str first_word(char text[LINE_BYTES], size_t n, struct str *ret_re
     return str_starts(name, STR("-")) ? str_sub(name, 1, name.n) : name;
 }
 
+/* Read from /proc, which the process itself may have changed: a hint for the tripwire, not a proof. */
 enum process_shell process_shell(pid_t pid)
 {
     static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ash", "ksh", "fish"};
@@ -86,6 +87,7 @@ bool process_is_called(pid_t pid, const char *name)
     return str_is(first_word(text, read_small(pid, "cmdline", text), &rest), name);
 }
 
+/* In a process group of its own and with default signals: ours are not the program's. */
 int process_spawn(const char *program, char *const *args, char *const *environment,
                   const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
 {

@@ -90,6 +90,7 @@ static struct job *wait_for_job(struct work_pool *pool)
     }
 }
 
+/* A thread of the pool. It ends after some idle time; the loop joins it. */
 static void *work(void *arg)
 {
     struct hand *hand = arg;
@@ -148,6 +149,7 @@ static struct loop_call *take_loop_calls(struct work_pool *pool)
     return loop_calls;
 }
 
+/* On the loop: first the calls that threads wait for, then the jobs that are over. */
 static void rung(void *arg)
 {
     struct work_pool *pool = arg;
@@ -192,6 +194,7 @@ struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max)
     return pool;
 }
 
+/* On the loop. A new thread is started only when more jobs wait than threads are idle. */
 void work_submit(struct work_pool *pool, struct job *job)
 {
     CHECK(job->run && job->done);
@@ -210,6 +213,7 @@ void work_submit(struct work_pool *pool, struct job *job)
 
 unsigned work_open(const struct work_pool *pool) { return pool->open; }
 
+/* When no job is open; blocks until all threads have ended. */
 void work_pool_free(struct work_pool *pool)
 {
     CHECK(pool->open == 0);
@@ -238,6 +242,8 @@ void work_pool_leave(struct work_pool *pool)
     waker_free(waker);
 }
 
+/* On a thread of the pool: blocks until the loop has called loop_call_finish, which may be much later than `start`.
+ */
 void work_call_loop(struct work_pool *pool, struct loop_call *loop_call)
 {
     CHECK(loop_call->start);

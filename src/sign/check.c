@@ -24,6 +24,7 @@ static struct rc want_bytes(struct arena *arena, const struct json *object, cons
     return RC_OK;
 }
 
+/* Form only; whether the signature is valid is for sign_check_signature. */
 struct rc signature_claim_read(struct arena *arena, const struct json *object, struct signature_claim *ret_claim,
                                struct err *err)
 {
@@ -42,6 +43,7 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
     return RC_OK;
 }
 
+/* The kind comes from the key as it was made known, never from the claim. */
 struct rc sign_check_signature(const struct person_key *key, struct str text, const struct signature_claim *claim,
                                uint32_t *ret_counter, struct err *err)
 {

@@ -159,6 +159,7 @@ static void take_revoked(struct key_ring *ring, const struct event *event)
     ring->active--;
 }
 
+/* A nonce that was used is remembered, so that a statement counts once; a counter only grows. */
 static void take_used(struct key_ring *ring, const struct event *event)
 {
     ARENA_SCOPE(scratch);
