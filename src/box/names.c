@@ -18,13 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The rows that are covered even if they are missing come first; see MADE. */
+/* The first MADE rows are made where they are missing, so that a command in a box cannot create them itself. */
 const struct box_name box_names[] = {
     {".git", false},      {".claude", false},   {".nod", false},          {".codex", false},  {".gemini", false},
     {".cursor", false},   {".agents", false},   {".vscode", false},       {".idea", false},   {".devcontainer", false},
     {".husky", false},    {".qwen", false},     {".opencode", false},     {".mcp.json", true}, {".envrc", true},
     {".gitmodules", true},
-    /* The following are hidden only where they exist. */
+    /* The following are covered only where they exist. */
     {".continue", false}, {".roo", false},      {".cline", false},        {".npmrc", true},   {".gitconfig", true},
     {".cursorrules", true}, {"opencode.json", true}, {"opencode.jsonc", true},
 };

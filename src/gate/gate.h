@@ -110,7 +110,7 @@ struct ask {
     const struct err *refused; /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;
     struct due_place wait; /* when the wait ends, by the steady clock, us */
-    bool registered, parked, answered, lent; /* lent: the open call has the input */
+    bool registered, parked, answered, lent; /* lent: the view of the open call holds the input meanwhile */
     bool hung_up;        /* the client disconnected before the wait began */
     bool released;       /* ended because the process stops, not because wait_ms passed */
 };

@@ -3,7 +3,7 @@
  * A session that changes while it is being read is read again. A verdict that depends on a session's state is kept
  * under the need that the session has not changed since (NEED_CHANGED_AT), so a stale view can delay an answer but
  * never decide one. A session that nobody asks for is forgotten after a while, with the rules that were read for
- * it: what waits for a person costs no memory here. So nobody may hold on to a session that was lent to him.
+ * it: what waits for a person costs no memory here. So a session that was lent must not be kept.
  */
 #include "gate/inner.h"
 

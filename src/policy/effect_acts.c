@@ -160,7 +160,7 @@ static bool like_bash(struct str name)
     return str_is(name, "bash") || str_is(name, "sh") || str_is(name, "dash") || str_is(name, "ksh");
 }
 
-/* `-c text` in any cluster, or a script, or standard input. */
+/* Where a shell takes its commands from: the text behind an option with a `c` in it, a script, or standard input. */
 void study_shell(struct studying *s)
 {
     size_t i = 1;
@@ -196,7 +196,7 @@ void study_shell(struct studying *s)
     else
         act_script(s, i, s->words[i].text);
     if (text && i + 1 < s->count)
-        act_other(s, ALL_WORDS, "it gives arguments to the text it runs");
+        act_other(s, ALL_WORDS, "it hands arguments to the commands it runs");
     if (!like_bash(match_program_name(s->words[0].text)))
         act_other(s, ALL_WORDS, "it is a shell whose language is not understood");
 }

@@ -450,9 +450,9 @@ static struct verdict say(enum effect effect, struct str source, struct str why)
     return (struct verdict){.effect = effect, .source = source, .why = why};
 }
 
-/* The effect where no rule and no mode decides. */
 #define ONLY_READS "it only reads inside the session's folder or the system's own files"
 
+/* The effect where no rule and no mode decides. */
 static struct verdict by_default(enum tool_class class)
 {
     switch (class) {

@@ -53,7 +53,7 @@ static struct str session_sent(const struct postgres_handle *handle, const struc
         for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
             if (append->events[i].seq == handle->sent.seq)
                 return append->events[i].session;
-    err_die(__FILE__, __LINE__, "a group without its last event");
+    err_die(__FILE__, __LINE__, "the last event that was sent is not in the group");
 }
 
 /* Others' events came before the group. */

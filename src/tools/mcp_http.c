@@ -99,7 +99,8 @@ static void put_headers(const struct server *server, struct posting *p)
     p->headers[n] = NULL;
 }
 
-/* Something the server says before its answer, or the answer; false: that was it. */
+/* Each event of the server's stream: a message before its answer, which is passed over, or the answer. False ends the
+ * stream: the answer has come, or the message is too large. */
 static bool on_event(void *arg, struct str type, struct str data)
 {
     struct posting *p = arg;

@@ -100,7 +100,8 @@ struct rc web_url_read(struct arena *arena, struct str text, struct web_url *ret
     url.port = usual_port(url.secure);
     TRY(read_port(authority, &url.host, &url.port, err));
     if (!good_name(url.host) && !good_brackets(url.host))
-        return err_set(err, ERR_INVALID, "its host is not written as one; names beyond ASCII must be in punycode");
+        return err_set(err, ERR_INVALID,
+                       "its host is neither a name nor an address; names beyond ASCII must be in punycode");
     url.host = small_letters(arena, url.host);
     buf_printf(&buf, "%s://%.*s", url.secure ? "https" : "http", STR_ARG(url.host));
     if (url.port != usual_port(url.secure))

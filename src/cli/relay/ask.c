@@ -98,7 +98,8 @@ static void give_client(struct relay_gate *gate, struct http_client *client)
 
 static bool is_cancelled(const struct relay_ask *ask) { return ask->cancelled && atomic_load(ask->cancelled); }
 
-/* Asks for the length of one piece. ERR_UNAVAILABLE: nobody heard it, or it went away. */
+/* One request that waits at most `wait_s` for the answer. ERR_UNAVAILABLE: the server could not be reached or is busy,
+ * so that the same request is to be sent again. */
 static struct rc attempt(struct relay_ask *ask, struct http_client *client, int wait_s, struct err *err)
 {
     ARENA_SCOPE(arena);

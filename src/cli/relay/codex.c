@@ -356,7 +356,7 @@ static void take_line(void *arg, struct str line)
     } else if (!str_empty(m.id) && codex_ask_kind(&m) != CODEX_NONE) {
         hold(talk, &m);
     } else if (!str_empty(m.id)) {
-        refuse(talk, &m, "nobody is here to answer it");
+        refuse(talk, &m, "Nod does not know this request");
     } else if (str_is(m.method, "item/started")) {
         take_started(talk, json_get(m.params, "item"));
     } else if (str_is(m.method, "item/completed")) {

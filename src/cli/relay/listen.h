@@ -48,7 +48,7 @@ struct listen_session {
     bool closing;               /* the writer ends, and closes the child's input */
     bool reaping;               /* the reader waits for the child's process, whose number is free then */
     /* On the loop: */
-    struct timer *patience;     /* for a child whose session has ended */
+    struct timer *patience;     /* when it fires, a child that has not ended with its session is killed */
     struct listen_open open[LISTEN_OPEN_MAX];
     struct http_stream *events; /* of GET */
     struct shared *early[LISTEN_EARLY_MAX];
