@@ -32,6 +32,7 @@ static void put_asked(struct json_out *out, const struct call *call)
     json_member_i64(out, "createdAt", call->requested_ms);
 }
 
+/* In the relay's words, which has one for everything that ended without a person: "canceled". */
 static const char *status_word(const struct call *call)
 {
     if (call_allowed(call))
@@ -364,6 +365,7 @@ static struct str our_mode(struct str mode)
     return mode;
 }
 
+/* Tools that are allowed along with the call hold for the session: a relay has no word for "always". */
 static const char *our_decision(bool approved, struct str decision, bool allows_tools)
 {
     if (!approved)

@@ -269,6 +269,7 @@ static void session_found(struct op *op)
     }
 }
 
+/* `found` gets the session lent: it may use it during the call and must copy what it keeps. */
 void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op))
 {
     struct session_look *look = arena_new(x->arena, struct session_look);

@@ -47,6 +47,7 @@ static bool find_agent(const struct exchange *x, pid_t asker, struct process_id 
            process_look(parent, ret_agent, &parent);
 }
 
+/* Number and start time together: a number that was given to another process since does not match. */
 static bool is_agent(const struct below *below, const struct process_id *process)
 {
     for (size_t i = 0; i < PROCESSES_MAX; i++)
@@ -55,6 +56,7 @@ static bool is_agent(const struct below *below, const struct process_id *process
     return false;
 }
 
+/* A ring: of many agents the oldest is forgotten, and the tripwire no longer sees its descendants. */
 static void remember(const struct exchange *x, pid_t asker)
 {
     struct below *below = x->api->below;

@@ -52,7 +52,7 @@ struct api {
     struct runtime *runtime;
     struct notify *notify; /* NULL: nobody is told */
     int64_t timeout_seconds;
-    bool ready;
+    bool ready; /* recovery is done; before, only open routes answer */
     struct arena arena;
     struct api_host {    /* a Host value under which we are reached */
         struct str name;
@@ -63,14 +63,14 @@ struct api {
     struct str origin;   /* where people reach us: the public address, or the one for a browser on this machine */
     bool has_public;
     struct login_code codes[LOGIN_CODES_MAX];
-    unsigned wrong_codes;
+    unsigned wrong_codes; /* short codes that were wrong; LOGIN_WRONG_MAX of them void all */
     struct stranger strangers[STRANGERS_MAX];
-    unsigned strangers_at;
+    unsigned strangers_at; /* the next place in the ring */
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     struct below *below; /* NULL: no tripwire */
     struct guesses guesses;
     uint64_t answers[6]; /* responses sent, counted by the first digit of their status */
-    uint64_t query_us, queries;
+    uint64_t query_us, queries; /* of listing what waits, for metrics */
 };
 
 struct exchange;

@@ -79,6 +79,8 @@ static bool take_code(struct api *api, struct str secret, struct login_code *ret
     return false;
 }
 
+/* Printed by the server at its start: it makes an admin of whoever opens it first, so it goes to the terminal and to
+ * no log. */
 struct str api_login_link(struct api *api, struct arena *arena, const char *name)
 {
     char secret[ID_SECRET_BYTES];

@@ -182,6 +182,7 @@ static void asked(struct op *op)
 
 /* ---- the call ---- */
 
+/* Before the stream has begun. When the gate has the operation in hand, `asked` finds that the client has left. */
 static void client_gone(struct http_request *request)
 {
     struct mcp_call_held *held = request->arg;

@@ -7,6 +7,7 @@
 
 enum { VAIN_US = 2000000, SMALL_BODY_BYTES = 64 << 10 };
 
+/* A digest, so that no secret that was tried stays in memory. */
 static struct digest credential(const struct exchange *x)
 {
     const struct str pieces[] = {http_header(x->http, "authorization"), http_header(x->http, "cookie"),

@@ -23,6 +23,7 @@
 PAGE_FILES(X)
 #undef X
 
+/* The table is made by the build; `bytes` to `end` is the gzipped file in the program. */
 static const struct page_file {
     const char *path, *type, *digest;
     const char *bytes, *end;

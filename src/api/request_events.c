@@ -15,6 +15,7 @@ enum { HEARD_BYTES_MAX = 1 << 20 };
 
 /* ---- one event under its other names ---- */
 
+/* One event while its parts are told: a message may have several blocks, numbered by `part`. */
 struct telling {
     struct request_teller *teller;
     const struct event *event;

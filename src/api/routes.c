@@ -114,6 +114,7 @@ static const struct route *find_route(struct str method, struct str path, struct
 
 /* ---- answering ---- */
 
+/* The path and not the query, in which a client may have put something secret. */
 static void log_answer(struct exchange *x, int status)
 {
     x->api->answers[status / 100 % 6]++;
@@ -186,6 +187,7 @@ void exchange_error(struct exchange *x, enum err_code code, const char *format, 
 
 /* ---- the way of a request ---- */
 
+/* A page of another site cannot send this type without asking first (CORS), which we never allow. */
 static bool json_content(const struct http_request *http)
 {
     struct str rest;
@@ -239,6 +241,7 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
     return read_body(x, err);
 }
 
+/* Before recovery is done only the open routes (health, the page) answer. */
 static void handle(struct exchange *x)
 {
     if (!x->api->ready && !is_open(x->route))

@@ -46,6 +46,7 @@ static void free_if_over(struct terminal *terminal)
     free(terminal);
 }
 
+/* May free the terminal, too: nothing of either may be used afterwards. */
 void terminal_act_free(struct terminal_act *act)
 {
     struct terminal *terminal = act->terminal;

@@ -41,12 +41,12 @@ struct wrapper {
     struct claude_ear ear;
     struct claude_host host;
     struct claude_screen screen;
-    struct lines said, typed;
+    struct lines said, typed; /* incomplete lines of Claude Code and of standard input */
     enum claude_output output;
     atomic_uint prompts;   /* prompts sent whose turn has not begun */
-    unsigned interrupts;
+    unsigned interrupts; /* how often Ctrl-C came in this turn */
     bool reads_input;      /* prompts come from standard input */
-    bool busy, has_tasks, closing;
+    bool busy, has_tasks, closing; /* a turn is under way; sub-agents run in the background; its input was closed */
 };
 
 static int signal_pipe[2] = {-1, -1};

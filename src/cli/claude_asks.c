@@ -34,9 +34,9 @@ struct claude_asking {
     struct claude_asking *next;
     struct arena arena;
     struct claude_message message; /* its strings are in the arena */
-    struct str id, name, thread;
-    struct http_client *client;
-    bool cancelled, differs, told_away, told_waiting;
+    struct str id, name, thread; /* of the call, as the server knows it */
+    struct http_client *client; /* the thread's own connection */
+    bool cancelled, differs, told_away, told_waiting; /* differs: the input is not the one that the hook had seen */
 };
 
 /* ---- the list ---- */

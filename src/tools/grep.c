@@ -15,14 +15,14 @@ enum mode { FILES, LINES, COUNTS };
 struct search {
     pcre2_code *code;
     pcre2_match_data *match;
-    pcre2_match_context *context;
-    struct str glob;
+    pcre2_match_context *context; /* with the limits on backtracking */
+    struct str glob; /* only files that match it; empty: all */
     enum mode mode;
     int64_t around_before, around_after, limit;
-    size_t base_n;
+    size_t base_n; /* bytes of a path before the part that is shown and matched */
     struct buf *out;
-    int64_t shown;
-    bool too_hard;
+    int64_t shown; /* lines or files in `out` so far */
+    bool too_hard; /* a line ran into the limits */
 };
 
 static void search_done(struct search *search)

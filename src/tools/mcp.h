@@ -79,16 +79,16 @@ struct server {
     size_t host_count;
 
     atomic_bool stale;          /* the server said that its tools have changed */
-    atomic_uint_fast64_t next_id;
+    atomic_uint_fast64_t next_id; /* of our requests */
     pthread_mutex_t lock;       /* for everything below */
-    pthread_cond_t moved;
+    pthread_cond_t moved; /* `state` or `users` has changed */
     enum server_state state;
     unsigned users;             /* threads that use the connection now; while there are any, it stays open */
     struct link *link;          /* private to the transport */
-    int64_t opened_us, retry_us, listed_us;
-    unsigned failures;
-    struct err trouble;
-    struct arena list_arena;
+    int64_t opened_us, retry_us, listed_us; /* retry_us: not started again before this time */
+    unsigned failures; /* short lives in a row: each doubles the delay */
+    struct err trouble; /* why it could not be started last */
+    struct arena list_arena; /* owns the tools; replaced with each new list */
     struct server_tool *tools;
     size_t tool_count;
 };

@@ -71,15 +71,15 @@ struct acp {
     struct relay_pipe editor; /* our standard output; closed: there is no editor */
     pthread_mutex_t session_lock; /* held while a session is looked up or made at the gate */
     pthread_mutex_t lock;    /* for everything below */
-    pthread_cond_t moved;
-    struct acp_session *sessions;
+    pthread_cond_t moved; /* `reply` has come, or the agent has ended */
+    struct acp_session *sessions; /* never freed before the process ends */
     unsigned session_count;
-    struct acp_held *held;
+    struct acp_held *held; /* requests that wait for an answer, each with a thread */
     unsigned held_count;
     struct acp_terminal *terminals; /* without an editor */
     unsigned terminal_count, terminal_number;
-    struct acp_open open[ACP_OPEN_MAX];
-    unsigned open_next, dropped;
+    struct acp_open open[ACP_OPEN_MAX]; /* requests of the editor whose answers we look at */
+    unsigned open_next, dropped; /* dropped: lines that could not be read */
     bool headless, ending;
     bool shows_forms;        /* we answer the agent's forms, since the editor shows none */
     struct arena reply_arena; /* holds the answer to a request of our own */

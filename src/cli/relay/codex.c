@@ -56,15 +56,15 @@ struct codex_talk {
     struct relay_gate gate;
     struct relay_record record;
     pthread_mutex_t lock;      /* for everything below */
-    pthread_cond_t moved;
+    pthread_cond_t moved; /* a turn, the talk or Codex has ended, or has begun */
     struct codex_held *held;
-    unsigned held_count, item_next, dropped;
+    unsigned held_count, item_next, dropped; /* dropped: lines that could not be read */
     struct codex_item items[ITEMS_MAX];
     struct arena arena;        /* of the two ids */
-    struct str thread, turn;
-    struct buf said;
+    struct str thread, turn; /* Codex's own ids; `thread` is empty before it has begun */
+    struct buf said; /* the agent's words in this turn */
     struct str trouble;        /* what Codex refused, in its own words */
-    bool in_turn, ended;
+    bool in_turn, ended; /* ended: Codex has closed its output */
 };
 
 static const struct str source = {"codex", 5};

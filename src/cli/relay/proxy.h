@@ -47,15 +47,15 @@ struct proxy {
     struct str name;             /* name of the server, as in mcp__NAME__tool */
     struct str source;           /* digest of the command or address for which definitions are pinned */
     pthread_mutex_t lock;        /* guards everything below */
-    pthread_cond_t listed;
+    pthread_cond_t listed; /* a list is complete, or a new one is due */
     struct proxy_held *first;
     unsigned held_count;
     struct proxy_list list, next; /* next: the list while it is being fetched */
     unsigned list_number;         /* number of the current or last tools/list request */
     struct str cursor;            /* cursor for the next tools/list request */
-    bool listing, stale, has_list, question_due, modern;
+    bool listing, stale, has_list, question_due, modern; /* stale: the list changed while it was fetched */
     bool shows_forms;             /* we answer the server's forms, since the client shows none */
-    int64_t listed_us;
+    int64_t listed_us; /* when the list was complete, by the steady clock */
     unsigned dropped;             /* messages that could not be read */
     bool ending;
 };
