@@ -324,8 +324,8 @@ static void follow_snoozed(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* The assigned person is told by the first step of their route; messages to others are no longer needed, escalations
- * aside. */
+/* The assigned person, where a route reaches them, is told by its first step; then messages to others are no longer
+ * needed, escalations aside. */
 static void follow_assigned(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
