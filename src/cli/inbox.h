@@ -21,11 +21,12 @@ struct inbox {
     int waker[2];                /* waker[0] becomes readable when inbox_refresh has something to do */
     atomic_bool live, ended;
     atomic_uint_fast64_t after;
+    int64_t wake_ms;             /* when the next snooze is over, of which no event tells; 0: nothing is snoozed */
 };
 
 /* Reads the list and starts the follower, which may live as long as the process: so must the inbox. */
 struct rc inbox_open(struct inbox *inbox, struct cli *cli, const char *session, struct err *err);
-/* Empties the waker's pipe, and reads the list again if anything was in it. */
+/* Empties the waker's pipe, and reads the list again if anything was in it or a snooze is over. */
 void inbox_refresh(struct inbox *inbox);
 /* Call it before every drawing: sets the time, and reads the call on screen in full. */
 void inbox_prepare(struct inbox *inbox);

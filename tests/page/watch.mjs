@@ -186,6 +186,12 @@ const tests = {
     words("nobody");
     press("Enter");
     await shows("not assigned");
+    press("h");
+    words("1s");
+    press("Enter");
+    await until(async () => (await server.api("GET", "/api/events?types=TOOL_APPROVAL_SNOOZED")).events.length === 2, "the second snooze");
+    await until(async () => (await server.api("GET", "/api/approvals/pending")).pendingApprovals.filter((p) => p.snoozedUntil).length === 1, "its end");
+    await shows("1 waiting, 1 snoozed");
   },
   async "kill -9: disconnected, and back with the same"(server) {
     const s = await server.session();
