@@ -150,6 +150,23 @@ def test_rules_answer_and_a_changed_definition_is_asked_about_again(world):
     p.close()
 
 
+def test_a_definition_that_changes_while_its_call_waits_is_asked_about(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs__change"})
+    p = Proxied(world)
+    for ran, (decision, text) in enumerate((("allow_once", "mails it"), ("deny", "mails it twice"))):
+        number = p.call("echo", {"text": text})
+        call = waiting(admin, "mcp__fs__echo")
+        p.said(p.call("change", {"text": text}))
+        admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+        asked = waiting(admin, "McpDefinition")
+        must(text in json.dumps(asked["preview"]) and [c["name"] for c in p.calls()].count("echo") == ran, f"{asked} {p.calls()}")
+        admin.decided(asked["sessionId"], asked["toolCallId"], decision)
+        said = p.said(number)
+        must("changed what this tool says" in said if decision == "deny" else said == f"echo: {text}", said)
+    p.close()
+
+
 def test_a_rule_may_hold_for_what_a_server_says_of_its_tools(world):
     admin = world.server().admin()
     admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs  &  readOnly"})

@@ -206,20 +206,36 @@ static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, s
     return RC_OK;
 }
 
+/* The tool is offered, by a definition that holds. */
+static struct rc know_tool(struct proxy_held *held, struct err *err)
+{
+    struct proxy_tool tool = {0};
+    TRY(proxy_tool(held->proxy, &held->arena, held->name, &tool, err));
+    return agree(held, &tool, err);
+}
+
+/* The server may have changed its tool while the call waited for its answer. */
+static struct rc know_again(struct proxy_held *held, const struct call *call, struct err *err)
+{
+    if (held->samples || call->status != CALL_ALLOWED)
+        return RC_OK;
+    struct rc rc = know_tool(held, err);
+    if (rc_bad(rc))
+        relay_report(&held->proxy->gate, held->call, STR("\"not passed on: the tool is another one by now\""), true);
+    return rc;
+}
+
 static struct rc judge(struct proxy_held *held, struct call *ret_call, struct err *err)
 {
     struct proxy *proxy = held->proxy;
-    struct proxy_tool tool = {0};
     struct relay_ask asked = asking(held);
     JSON_SCOPE(form, out, LIMIT_LARGE_BODY_BYTES);
     const struct json *input = held->samples ? held->message.params : held->message.arguments, *answer = NULL;
     struct relay_question question = {.id = held->call, .cwd = proxy->gate.cwd, .by_default = STR("ask"),
                                       .source = held->samples ? STR_NONE : proxy->source};
     TRY(relay_gate_session(&proxy->gate, err));
-    if (!held->samples) {
-        TRY(proxy_tool(proxy, &held->arena, held->name, &tool, err));
-        TRY(agree(held, &tool, err));
-    }
+    if (!held->samples)
+        TRY(know_tool(held, err));
     if (held->covered)
         return RC_OK;
     if (held->round && rc_ok(json_parse(&held->arena, held->line, &answer, NULL)))
@@ -234,7 +250,7 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
     }
     TRY(relay_ask_about(&asked, &question, err));
     *ret_call = asked.call;
-    return RC_OK;
+    return know_again(held, ret_call, err);
 }
 
 static void put_member(struct json_out *out, const struct json *member)
