@@ -62,13 +62,15 @@ class Listening(Proxied):
         connection.request("POST", "/mcp", json.dumps({"id": number, "method": "tools/call", "params": params, "jsonrpc": "2.0"}), {k: v for k, v in named.items() if v is not None})
         return connection
 
-    def open_stream(self, session):
-        """The socket of a GET whose answer has begun; the rest is not read."""
+    def open_stream(self, session, message=None):
+        """The socket of a GET, or of the POST of a message, whose answer has begun; the rest is not read."""
+        body = json.dumps(message) if message else ""
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         sock.settimeout(PATIENCE)
         sock.connect(("127.0.0.1", self.port))
-        sock.sendall(f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\nMcp-Session-Id: {session}\r\n\r\n".encode())
+        sock.sendall(f"{'POST' if message else 'GET'} /mcp HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n"
+                     f"Mcp-Session-Id: {session}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
         must(sock.recv(12) == b"HTTP/1.1 200", "no stream")
         return sock
 
@@ -272,6 +274,21 @@ def test_a_stream_that_is_not_read(world):
         must(came < 10_000_000 and piece != b": \n\n", f"{came} bytes came, and it is not cut off")
     stream.close()
     must(calm() and r.begin(), "the session is gone")
+    r.close()
+
+
+def test_an_answer_comes_behind_a_flood(world):
+    """The client of the request does not read for a while, and gets its answer all the same."""
+    world.server()
+    r = Listening(world, SMALL)
+    session = r.begin()
+    sock = r.open_stream(session, FLOOD)
+    must(r.ask({"jsonrpc": "2.0", "id": "start", "method": "again", "params": {"word": "initialize"}}, Mcp_Session_Id=session)[0] == 200, "the flood is not over")
+    text = b""
+    while piece := sock.recv(1 << 20):
+        text += piece
+    sock.close()
+    must(b'"id":"flood"' in text.replace(b" ", b""), f"{len(text)} bytes and no answer: {text[-200:]}")
     r.close()
 
 

@@ -82,13 +82,20 @@ static void send_event(struct http_stream *stream, struct shared *event)
         (void)http_stream_send(stream, event);
 }
 
+/* A stream with too much in its queue is cut off: what comes beside the answer of a request leaves room for it. */
+static bool takes_more(const struct listen_open *open, const struct shared *event)
+{
+    return open->text && open->stream && event &&
+           http_stream_queued(open->stream) + event->n < LIMIT_STREAM_QUEUE_BYTES;
+}
+
 /* A message that belongs to no request waits for a stream. Beyond a few messages the oldest are lost, as with any
  * client that does not listen. */
 static void pass_by_itself(struct listen_session *session, struct shared *event)
 {
     struct http_stream *to = session->events;
     for (size_t i = 0; i < LISTEN_OPEN_MAX && !to; i++)
-        to = session->open[i].text ? session->open[i].stream : NULL;
+        to = takes_more(&session->open[i], event) ? session->open[i].stream : NULL;
     if (to || !event) {
         if (to)
             send_event(to, event);
@@ -137,7 +144,7 @@ void proxy_listen_pass(struct listen_session *session, struct str line)
         close_open(open);
         send_event(stream, event);
         http_stream_end(stream);
-    } else if (open && open->stream) {
+    } else if (open && takes_more(open, event)) {
         send_event(open->stream, event);
     } else if (!str_empty(m.method) && !session->stateless) {
         pass_by_itself(session, event);
