@@ -62,6 +62,12 @@ static struct rc read_command(const struct codex_message *m, struct json_out *ou
                               struct err *err)
 {
     struct str command = json_text(m->params, "command"), kind = json_text(m->params, "kind");
+    static const char *const more[] = {"networkApprovalContext", "additionalPermissions"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        const struct json *wanted = json_get(m->params, more[i]);
+        if (wanted && wanted->type != JSON_NULL)
+            return err_set(err, ERR_INVALID, "it would allow more than the command: %s", more[i]);
+    }
     if (str_empty(command) || !(str_empty(kind) || str_is(kind, "command")))
         return err_set(err, ERR_INVALID, "Nod does not know what this would do");
     ask->name = STR("Bash");

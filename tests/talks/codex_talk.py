@@ -76,11 +76,13 @@ def test_what_is_not_understood_is_refused(world):
         ask("item/commandExecution/requestApproval", 1, kind="writeStdin", command="x"), ask("item/commandExecution/requestApproval", 2, command=None),
         ask("item/fileChange/requestApproval", 3), ask("item/fileChange/requestApproval", 4, grantRoot="/"), ask("item/fileChange/requestApproval", 5),
         ask("item/permissions/requestApproval", 6, permissions={"network": True}), ask("applyPatchApproval", 7), ask("item/tool/requestUserInput", 8),
-        ask("mcpServer/elicitation/request", 9, serverName="demo", _meta={"codex_approval_kind": "mcp_tool_call"}))
+        ask("mcpServer/elicitation/request", 9, serverName="demo", _meta={"codex_approval_kind": "mcp_tool_call"}),
+        ask("item/commandExecution/requestApproval", 10, command="ls", networkApprovalContext={"host": "evil.example", "protocol": "https"}),
+        ask("item/commandExecution/requestApproval", 11, command="ls", additionalPermissions={"network": {"enabled": True}}))
     status, _, err = ends(process)
     must(status == 0 and "what is no message" in err, f"{status} {err}")
     said = answers()
-    must([said[n]["result"]["decision"] for n in range(1, 6)] == ["decline"] * 5, f"{said}")
+    must([said[n]["result"]["decision"] for n in (1, 2, 3, 4, 5, 10, 11)] == ["decline"] * 7, f"{said}")
     must(all("error" in said[n] for n in (6, 7, 8)) and said[9]["result"] == {"action": "decline", "content": None}, f"{said}")
     must(not admin.events(types="TOOL_CALL"), "somebody was asked")
     with open(log, encoding="utf-8") as file:
