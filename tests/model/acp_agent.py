@@ -36,7 +36,8 @@ class Agent:
 
     def step(self, session, step):
         if "raw" in step:
-            self.say(step["raw"])
+            for _ in range(step.get("times", 1)):
+                self.say(step["raw"])
         elif "stubborn" in step:
             self.stubborn = True
         elif "update" in step:

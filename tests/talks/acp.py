@@ -516,6 +516,34 @@ def test_without_an_editor_nothing_outlives_the_relay(world):
     r.process.stdin.close()
 
 
+def test_without_an_editor_a_terminal_is_known_once_it_runs(world):
+    """The agent guesses its id and releases it all the time while it is being made."""
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(sleep 100000)"})
+    release = json.dumps({"jsonrpc": "2.0", "id": "again", "method": "terminal/release", "params": {"sessionId": "s1", "terminalId": "terminal-1"}})
+    r = headless(world, {"raw": json.dumps({"jsonrpc": "2.0", "id": "made", "method": "terminal/create", "params": {"sessionId": "s1", "command": "sleep", "args": ["100000"]}})},
+                 {"raw": release, "times": 5000}, terminal_step("create", command="sleep", args=["100000"]), terminal_step("release", terminalId="terminal-1"),
+                 terminal_step("release", terminalId="terminal-2"), terminal_step("create", command="touch", args=["asked"]))
+    call = waiting(admin, "asked")
+
+    def sleeping():
+        return [pid for pid in os.listdir("/proc") if pid.isdigit() and runs(pid, r.project)]
+
+    eventually(lambda: not sleeping(), lambda: f"what was released runs on: {sleeping()}")
+    decide(admin, call, "deny")
+    must(r.process.wait(PATIENCE) == 0, "it does not end")
+    r.process.stdin.close()
+
+
+def runs(pid, folder):
+    """Whether the process is a sleep in the folder."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read() == b"sleep\x00100000\x00" and os.readlink(f"/proc/{pid}/cwd") == folder
+    except OSError:
+        return False
+
+
 def test_an_agent_that_cannot_be_started(world):
     world.server()
     for agent in ("codex", "opencode"):

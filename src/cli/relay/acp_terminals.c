@@ -125,16 +125,22 @@ static int wait_for_end(struct acp_terminal *terminal)
 }
 
 /* With the lock held. */
+static void free_terminal(struct acp_terminal *terminal)
+{
+    terminal->acp->terminal_count--;
+    buf_done(&terminal->output);
+    arena_done(&terminal->arena);
+    free(terminal);
+}
+
+/* With the lock held. */
 static void forget(struct acp_terminal *terminal)
 {
     struct acp_terminal **link = &terminal->acp->terminals;
     while (*link != terminal)
         link = &(*link)->next;
     *link = terminal->next;
-    terminal->acp->terminal_count--;
-    buf_done(&terminal->output);
-    arena_done(&terminal->arena);
-    free(terminal);
+    free_terminal(terminal);
 }
 
 /* The output becomes the result of the call that the command was allowed by. */
@@ -207,7 +213,7 @@ static struct rc start(struct acp_terminal *terminal, const struct acp_ask *ask,
     return err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
 }
 
-/* In the list before it runs, so that the limit holds for those that are just starting. */
+/* It counts from here, so that the limit holds for those that are just starting; it is listed when it runs. */
 static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *session, const struct json *params,
                                          struct str call)
 {
@@ -220,19 +226,21 @@ static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *se
     terminal->output = buf_init((size_t)OUTPUT_BYTES_MAX * 2);
     terminal->call = arena_str(&terminal->arena, call);
     lock(acp);
-    bool room = acp->terminal_count < TERMINALS_MAX;
-    if (room) {
-        terminal->id = arena_printf(&terminal->arena, "terminal-%u", ++acp->terminal_number);
-        terminal->next = acp->terminals;
-        acp->terminals = terminal;
-        acp->terminal_count++;
-    }
-    unlock(acp);
+    bool room = acp->terminal_count++ < TERMINALS_MAX;
     if (room)
-        return terminal;
-    arena_done(&terminal->arena);
-    free(terminal);
-    return NULL;
+        terminal->id = arena_printf(&terminal->arena, "terminal-%u", ++acp->terminal_number);
+    else
+        free_terminal(terminal);
+    unlock(acp);
+    return room ? terminal : NULL;
+}
+
+static void list_terminal(struct acp *acp, struct acp_terminal *terminal)
+{
+    lock(acp);
+    terminal->next = acp->terminals;
+    acp->terminals = terminal;
+    unlock(acp);
 }
 
 /* The thread that watches it is detached. The terminal is freed when it has ended, its waiters are answered and the
@@ -249,9 +257,9 @@ struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const
     struct str id = terminal ? arena_str(&arena, terminal->id) : STR_NONE;
     if (rc_ok(rc))
         rc = start(terminal, ask, err);
-    if (rc_ok(rc) && pthread_create(&thread, NULL, watch, terminal) != 0)
-        CHECK(false);
     if (rc_ok(rc)) {
+        list_terminal(acp, terminal);
+        CHECK(pthread_create(&thread, NULL, watch, terminal) == 0);
         struct json_out answer = rpc_open_result(out, message->id);
         json_member(&answer, "terminalId", id);
         rpc_close(&answer);
@@ -262,7 +270,7 @@ struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const
     if (!terminal)
         return rc;
     lock(acp);
-    forget(terminal);
+    free_terminal(terminal);
     unlock(acp);
     return rc;
 }
