@@ -465,6 +465,37 @@ def test_without_an_editor_files_are_those_of_the_folder(world):
     r.process.stdin.close()
 
 
+def test_without_an_editor_a_file_that_changed_is_not_written(world):
+    """What was there when the question was asked is what may be replaced."""
+    admin = world.server().admin()
+    project = os.path.join(world.environment["HOME"], "project")
+    os.makedirs(project, exist_ok=True)
+    at = lambda name: os.path.join(project, name)  # noqa: E731
+
+    def put(name, text):
+        with open(at(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    put("old.txt", "as it was\n")
+    put("same.txt", "as it was\n")
+    names = ("old.txt", "new.txt", "same.txt")
+    r = headless(world, *[file_step("write", at(name), content="by the agent\n") for name in names])
+    for name in names:
+        call = waiting(admin, name)
+        if name != "same.txt":
+            put(name, "by a person meanwhile\n")
+        decide(admin, call)
+    answers = r.answered(3)
+    must("changed meanwhile" in answers[0]["error"]["message"] and answers[1]["error"] and answers[2]["result"] == {}, f"{answers}")
+    texts = []
+    for name in names:
+        with open(at(name), encoding="utf-8") as file:
+            texts.append(file.read())
+    must(texts == ["by a person meanwhile\n"] * 2 + ["by the agent\n"], f"{texts}")
+    must(r.process.wait(PATIENCE) == 0, "it does not end")
+    r.process.stdin.close()
+
+
 def terminal_step(act, **params):
     return {"method": f"terminal/{act}", "params": params}
 

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "cli/relay/relay.h"
+#include "io/place.h"
 
 enum {
     ACP_LINE_BYTES = 32 << 20,
@@ -117,10 +118,14 @@ void acp_take_back(struct acp *acp, struct str session, struct str id);
 struct rc acp_run_prompt(struct acp *acp, struct str prompt, const char *auth, struct err *err);
 void acp_show(struct acp *acp, const struct json *update);
 
-/* acp_files.c, acp_terminals.c: requests that were allowed, without an editor. They fill the answer in, also on
- * failure. `call`: the gate's id of the command, whose end is reported; empty: none. */
+/* acp_files.c, acp_terminals.c, without an editor. */
+/* The file as it is before somebody is asked about writing it. */
+struct rc acp_plan_write(struct arena *arena, struct str root, const struct json *params, struct plan *ret_plan,
+                         struct err *err);
+/* Requests that were allowed. They fill the answer in, also on failure. `plan`: of what was asked about; an empty one
+ * is made now. `call`: the gate's id of the command, whose end is reported; empty: none. */
 struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, const struct acp_message *message,
-                         struct buf *out, struct err *err);
+                         const struct plan *plan, struct buf *out, struct err *err);
 struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const struct acp_message *message,
                              const struct acp_ask *ask, struct str call, struct buf *out, struct err *err);
 /* Answers a request about a terminal of ours; false: it is none. */

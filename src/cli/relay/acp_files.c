@@ -1,9 +1,8 @@
 /* nod acp -p: the agent's files. Each request has passed the gate; whatever it allowed, no file outside the session's
- * folder is read or written, and a file is not written through a link. */
+ * folder is read or written, a file is not written through a link, and not if it changed since a person was asked. */
 #include "cli/relay/acp.h"
 
 #include "agents/rpc.h"
-#include "io/place.h"
 
 enum { RPC_FAILED = -32000, RPC_NOT_FOUND = -32002 };
 
@@ -32,8 +31,8 @@ static struct rc read_file(struct arena *arena, struct str root, const struct js
     return RC_OK;
 }
 
-/* Within the session's folder only, and with the check that the file is still the one that was read. */
-static struct rc write_file(struct arena *arena, struct str root, const struct json *params, struct err *err)
+struct rc acp_plan_write(struct arena *arena, struct str root, const struct json *params, struct plan *ret_plan,
+                         struct err *err)
 {
     struct plan plan = {.after = json_text(params, "content")};
     TRY(place_within(arena, root, json_text(params, "path"), &plan.path, err));
@@ -41,18 +40,28 @@ static struct rc write_file(struct arena *arena, struct str root, const struct j
     plan.is_new = rc.code == ERR_NOT_FOUND;
     if (!plan.is_new)
         TRY(rc);
+    *ret_plan = plan;
+    return RC_OK;
+}
+
+static struct rc write_file(struct arena *arena, struct str root, const struct json *params, const struct plan *asked,
+                            struct err *err)
+{
+    struct plan plan = *asked;
+    if (str_empty(plan.path))
+        TRY(acp_plan_write(arena, root, params, &plan, err));
     return place_write(arena, root, &plan, err);
 }
 
 /* In place of an editor (headless): the call was allowed before this. */
 struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, const struct acp_message *message,
-                         struct buf *out, struct err *err)
+                         const struct plan *plan, struct buf *out, struct err *err)
 {
     ARENA_SCOPE(arena);
     struct str root = session->gate.cwd, text = STR_NONE;
     bool reads = str_is(message->method, "fs/read_text_file");
     struct rc rc = reads ? read_file(&arena, root, message->params, &text, err)
-                         : write_file(&arena, root, message->params, err);
+                         : write_file(&arena, root, message->params, plan, err);
     if (rc.code == ERR_NOT_FOUND && acp->agent->acp.missing_is_empty && reads)
         rc = RC_OK;
     if (rc_bad(rc)) {

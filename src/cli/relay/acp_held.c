@@ -29,6 +29,7 @@ struct acp_held {
     struct acp_message message;
     struct acp_tool tool;
     struct acp_ask ask;
+    struct plan plan;        /* of a file that we are to write */
     struct str line, call, tool_id;
     struct str mode;         /* that the editor wants, or the session begins with; empty: a request of the agent */
     const char *trouble;     /* why it is refused without asking anybody; NULL: it is asked about */
@@ -67,6 +68,8 @@ static struct rc judge(struct acp_held *held, struct call *ret_call, struct err 
         return err_set(err, ERR_INVALID, "%s", held->trouble);
     TRY(held->permission ? acp_ask_read(&held->arena, acp->agent, &held->tool, &held->ask, err)
                          : acp_act_read(&held->arena, &held->message, held->mode, &held->ask, err));
+    if (acp->headless && str_is(held->message.method, "fs/write_text_file"))
+        TRY(acp_plan_write(&held->arena, gate->cwd, held->message.params, &held->plan, err));
     (void)pthread_mutex_lock(&acp->session_lock);
     struct rc rc = relay_gate_session(gate, err);
     (void)pthread_mutex_unlock(&acp->session_lock);
@@ -159,7 +162,7 @@ static void serve(struct acp_held *held, struct str call)
     BUF_SCOPE(line, ACP_LINE_BYTES * 2);
     bool starts = str_is(held->message.method, "terminal/create");
     struct rc rc = starts ? acp_serve_terminal(acp, held->session, &held->message, &held->ask, call, &line, &err)
-                          : acp_serve_file(acp, held->session, &held->message, &line, &err);
+                          : acp_serve_file(acp, held->session, &held->message, &held->plan, &line, &err);
     if (!str_empty(call) && (!starts || rc_bad(rc))) {
         BUF_SCOPE(said, LIMIT_BODY_BYTES);
         struct json_out out = json_out(&said);
