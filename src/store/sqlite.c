@@ -148,6 +148,20 @@ struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_st
 
 void sqlite_finalize(struct sqlite3_stmt **statement) { (void)sqlite3_finalize(*statement); }
 
+/* PRAGMA data_version says the same of others alone, but is a statement. */
+void sqlite_note_version(struct sqlite_handle *handle)
+{
+    CHECK(sqlite3_file_control(handle->db, "main", SQLITE_FCNTL_DATA_VERSION, &handle->data_version) == SQLITE_OK);
+}
+
+void sqlite_notice_others(struct sqlite_handle *handle)
+{
+    unsigned noted = handle->data_version;
+    sqlite_note_version(handle);
+    if (handle->data_version != noted && handle->memory)
+        memory_clear(handle->memory);
+}
+
 struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err)
 {
     int code = sqlite3_exec(db, text, NULL, NULL, NULL);

@@ -30,7 +30,7 @@ struct sqlite_handle {
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
     struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
-    int64_t data_version;
+    unsigned data_version;  /* sqlite_note_version */
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
     unsigned tidy_at_frames;
     unsigned stop_at_frames;
@@ -55,6 +55,11 @@ void sqlite_bind_int(struct sqlite_handle *handle, enum sqlite_sql sql, int at, 
 /* The bytes must stay until the statement is reset. */
 void sqlite_bind_str(struct sqlite_handle *handle, enum sqlite_sql sql, int at, struct str value);
 void sqlite_bind_blob(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct digest *value);
+/* The database has a number that changes with each commit, also with those of others. The writer notes it after each of
+ * its own. Call sqlite_notice_others at the beginning of a transaction: when it has changed since, another program has
+ * written, and memory is emptied, so that its edit is not overwritten. */
+void sqlite_note_version(struct sqlite_handle *handle);
+void sqlite_notice_others(struct sqlite_handle *handle);
 struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err);
 /* The first column of the first row as a number, 0 when there is none. */
 struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err);

@@ -61,9 +61,12 @@ struct rc sqlite_late_finish(struct sqlite_handle *handle, struct err *err)
     if (handle->indexed_seq >= handle->committed_seq)
         return RC_OK;
     TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
+    sqlite_notice_others(handle);
     struct rc rc = sqlite_late_fill(handle, err);
     if (rc_ok(rc))
         rc = sqlite_run(handle, SQL_COMMIT, err);
+    if (rc_ok(rc))
+        sqlite_note_version(handle);
     if (!sqlite3_get_autocommit(handle->db))
         (void)sqlite_run(handle, SQL_ROLLBACK, &(struct err){0}).code;
     sqlite_late_end(handle, rc_ok(rc));

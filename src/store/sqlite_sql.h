@@ -29,7 +29,6 @@ enum { BLOCK_SHIFT = 12 };
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
     X(COMMIT, FOR_BOTH, "COMMIT")                                                                       \
     X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
-    X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
     X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
     X(LAST_GROUP, FOR_WRITER, "SELECT last_seq, hash FROM groups ORDER BY last_seq DESC LIMIT 1")       \
     X(GROUP_ADD, FOR_WRITER, "INSERT INTO groups(last_seq, hash) VALUES(?1, ?2)")                       \

@@ -237,6 +237,7 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     struct digest group_hash;
     TRY(write_group(handle, facts, rows, &group_hash, err));
     TRY(sqlite_run(handle, SQL_COMMIT, err));
+    sqlite_note_version(handle);
     sqlite_late_end(handle, true);
     handle->group_hash = group_hash;
     handle->committed_seq = facts->next_seq - 1;
@@ -254,20 +255,6 @@ static struct rc abandon(struct backend_handle *opaque, struct err *err)
 
 static const struct group_ways ways = {.load = load, .write = write_rows, .abandon = abandon};
 
-/* Empties memory when another program has changed the database, so that its edit is not overwritten. */
-static struct rc notice_others(struct sqlite_handle *handle, struct err *err)
-{
-    bool row;
-    TRY(sqlite_step(handle, SQL_DATA_VERSION, &row, err));
-    CHECK(row);
-    int64_t version = sqlite3_column_int64(handle->statements[SQL_DATA_VERSION], 0);
-    sqlite_reset(handle, SQL_DATA_VERSION);
-    if (version != handle->data_version)
-        memory_clear(handle->memory);
-    handle->data_version = version;
-    return RC_OK;
-}
-
 /* The transaction begins before anything is looked up; on any failure it is rolled back and the memory cleared. */
 static struct rc commit_once(struct backend_handle *opaque, struct append *group, struct err *err)
 {
@@ -275,10 +262,10 @@ static struct rc commit_once(struct backend_handle *opaque, struct append *group
     struct rc rc = sqlite_check_place(opaque, err);
     if (rc_ok(rc) && sqlite3_get_autocommit(handle->db)) /* the loop has begun already */
         rc = sqlite_run(handle, SQL_BEGIN_WRITE, err);
-    if (rc_ok(rc))
-        rc = notice_others(handle, err);
-    if (rc_ok(rc))
+    if (rc_ok(rc)) {
+        sqlite_notice_others(handle);
         rc = group_commit(&ways, opaque, handle->memory, group, err);
+    }
     if (rc_bad(rc)) {
         roll_back(handle);
         memory_clear(handle->memory);
