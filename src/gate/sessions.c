@@ -115,7 +115,6 @@ static void rest(void *arg)
         timer_start(gate->sessions_rest, REST_MS);
         return;
     }
-    recent_clear(&gate->core.recent);
     system_trim_heap();
 }
 

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { HEADS_MOST = 8192, CALLS_MOST = 16384 };
+enum { HEADS_MOST = 8192, CALLS_MOST = 16384, KEPT_AT_REST = 1024 };
 
 struct known_head {
     uint64_t first_seq, last_seq, changed_seq, no;
@@ -81,6 +81,14 @@ void memory_clear(struct memory *memory)
 {
     lock(&memory->lock);
     forget(memory);
+    unlock(&memory->lock);
+}
+
+void memory_rest(struct memory *memory)
+{
+    lock(&memory->lock);
+    if (memory->heads.count > KEPT_AT_REST || memory->calls.count > KEPT_AT_REST)
+        forget(memory);
     unlock(&memory->lock);
 }
 

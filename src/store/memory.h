@@ -27,6 +27,9 @@ struct anchor {
 struct memory *memory_open(const char *place);
 void memory_close(struct memory *memory);
 void memory_clear(struct memory *memory);
+/* When the store is idle: much is given back; a little is kept, because people take their time, and the answer to one
+ * of these calls is what comes next. */
+void memory_rest(struct memory *memory);
 
 /* Fills in what is remembered of the facts, and their last seq. False: nothing is known, not even that seq. */
 bool memory_recall(struct memory *memory, struct facts *facts);

@@ -294,7 +294,7 @@ static struct rc settle(struct backend_handle *opaque, bool idle, struct err *er
         rc = checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, err);
     CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
     if (idle) {
-        memory_clear(writer->memory);
+        memory_rest(writer->memory);
         (void)sqlite3_db_release_memory(writer->db);
     }
     return rc;
