@@ -24,7 +24,7 @@ bool str_same_letters(struct str a, struct str b)
     if (a.n != b.n)
         return false;
     for (size_t i = 0; i < a.n; i++)
-        if (str_lower(a.p[i]) != str_lower(b.p[i]))
+        if (a.p[i] != b.p[i] && str_lower(a.p[i]) != str_lower(b.p[i]))
             return false;
     return true;
 }

@@ -6,28 +6,28 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-/* One bit for each byte that may occur. */
+/* For each byte whether it may occur. */
 struct byte_set {
-    uint64_t bits[4];
+    bool has[256];
 };
 
-static const struct byte_set token_bytes = {{0x03ff6cfa00000000, 0x57ffffffc7fffffe, 0, 0}};
+static const struct byte_set token_bytes = {{
+    ['!'] = true, ['#' ... '\''] = true, ['*'] = true, ['+'] = true, ['-'] = true, ['.'] = true, ['0' ... '9'] = true,
+    ['A' ... 'Z'] = true, ['^' ... 'z'] = true, ['|'] = true, ['~'] = true,
+}};
 /* Visible, but no '#'. */
-static const struct byte_set target_bytes = {{0xfffffff600000000, 0x7fffffffffffffff, 0, 0}};
-static const struct byte_set host_bytes = {{0x2fff6ff200000000, 0x47fffffeaffffffe, 0, 0}};
-static const struct byte_set value_bytes = {{0xffffffff00000200, 0x7fffffffffffffff, UINT64_MAX, UINT64_MAX}};
-
-static bool within(const struct byte_set *set, char c)
-{
-    unsigned char byte = (unsigned char)c;
-    return (set->bits[byte >> 6] >> (byte & 63)) & 1;
-}
+static const struct byte_set target_bytes = {{['!' ... '"'] = true, ['$' ... '~'] = true}};
+static const struct byte_set host_bytes = {{
+    ['!'] = true, ['$' ... '+'] = true, ['-'] = true, ['.'] = true, ['0' ... ';'] = true, ['='] = true,
+    ['A' ... '['] = true, [']'] = true, ['_'] = true, ['a' ... 'z'] = true, ['~'] = true,
+}};
+static const struct byte_set value_bytes = {{['\t'] = true, [' ' ... '~'] = true, [0x80 ... 0xff] = true}};
 
 /* How many bytes at the start of `s` are in the set. */
 static size_t span(struct str s, const struct byte_set *set)
 {
     size_t n = 0;
-    while (n < s.n && within(set, s.p[n]))
+    while (n < s.n && set->has[(unsigned char)s.p[n]])
         n++;
     return n;
 }
