@@ -1,4 +1,4 @@
-/* A list of free blocks for each of the two sizes, per thread (block.h). */
+/* A list of free blocks for each of the sizes, per thread (block.h). */
 #include "base/block.h"
 
 #include "base/heap.h"
@@ -12,22 +12,28 @@ struct kept_block {
     struct kept_block *next;
 };
 
+static const size_t sizes[] = {BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_LARGE_BYTES};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
 static _Thread_local struct {
-    struct kept_block *free[2];
-    unsigned count[2];
+    struct kept_block *free[SIZES];
+    unsigned count[SIZES];
     bool on;
 } kept;
 
-/* 0 or 1: which list; 2: neither. */
+/* Which list; SIZES: none. */
 static unsigned list_of(size_t bytes)
 {
-    return bytes == BLOCK_SMALL_BYTES ? 0 : bytes == BLOCK_LARGE_BYTES ? 1 : 2;
+    unsigned list = 0;
+    while (list < SIZES && sizes[list] != bytes)
+        list++;
+    return list;
 }
 
 void *block_take(size_t bytes)
 {
     unsigned list = list_of(bytes);
-    struct kept_block *block = list < 2 ? kept.free[list] : NULL;
+    struct kept_block *block = list < SIZES ? kept.free[list] : NULL;
     if (!block)
         return heap_grow(NULL, bytes);
     kept.free[list] = block->next;
@@ -39,7 +45,7 @@ void block_give(void *p, size_t bytes)
 {
     unsigned list = list_of(bytes);
     struct kept_block *block = p;
-    if (!block || list == 2 || !kept.on || kept.count[list] == KEPT_MOST) {
+    if (!block || list == SIZES || !kept.on || kept.count[list] == KEPT_MOST) {
         free(p);
         return;
     }
@@ -59,7 +65,7 @@ void block_keep(void)
 void block_release(void)
 {
     kept.on = false;
-    for (unsigned list = 0; list < 2; list++)
+    for (unsigned list = 0; list < SIZES; list++)
         while (kept.count[list])
-            free(block_take(list ? BLOCK_LARGE_BYTES : BLOCK_SMALL_BYTES));
+            free(block_take(sizes[list]));
 }

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The two sizes that are kept; a block of any other size is malloc's. */
-enum { BLOCK_SMALL_BYTES = 2032, BLOCK_LARGE_BYTES = 8208 };
+/* The sizes that are kept; a block of any other size is malloc's. */
+enum { BLOCK_SMALL_BYTES = 2032, BLOCK_REQUEST_BYTES = 2512, BLOCK_LARGE_BYTES = 8208 };
 
 /* Not zeroed, never NULL. */
 void *block_take(size_t bytes);

@@ -2,6 +2,7 @@
  * when the first byte of a request comes and freed when it is answered. */
 #include "http/reader.h"
 
+#include "base/block.h"
 #include "base/limits.h"
 
 #include <stdlib.h>
@@ -37,10 +38,10 @@ static const llhttp_settings_t settings = {
 };
 
 /* The head of most requests, and what is made of them, in one block: a call that waits for a person keeps it and
- * nothing else of the request. */
+ * nothing else of the request. With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
 static void make_room(struct arena *arena)
 {
-    enum { REQUEST_BYTES = 2500 };
+    enum { REQUEST_BYTES = BLOCK_REQUEST_BYTES - 16 };
     arena->at = arena_bytes(arena, REQUEST_BYTES);
 }
 
