@@ -1,4 +1,5 @@
-/* The tables that are filled late: which events a session has, which a call has, and the end of each chain.
+/* The tables that are filled late: which events a session has, which a call has, the end of each chain, and which calls
+ * wait for an answer.
  *
  * A page costs a commit the same whether one row of it changes or fifty. So a commit writes its events, and these
  * tables get the rows of some hundred events at once. `indexed` in meta says up to which event they are complete.
@@ -7,7 +8,7 @@
  *
  * Until then the writer knows the sessions and calls of these events from its memory (memory.h). When it has forgotten
  * them, it fills the tables before it looks anything up. Readers ask the same memory for a call; else they look at the
- * tables and then at the events after `indexed` (INDEXED_SEQ, the view `heads`).
+ * tables and then at the events after `indexed` (INDEXED_SEQ, the views `heads` and `open_now`).
  */
 #include "store/sqlite.h"
 
@@ -33,7 +34,8 @@ bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *fac
  * allows. */
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
 {
-    static const enum sqlite_sql steps[] = {SQL_LATE_SESSIONS, SQL_LATE_CALLS, SQL_LATE_OF_CALLS, SQL_LATE_HEADS};
+    static const enum sqlite_sql steps[] = {SQL_LATE_SESSIONS, SQL_LATE_CALLS,  SQL_LATE_OF_CALLS,
+                                            SQL_LATE_OPEN,     SQL_LATE_CLOSED, SQL_LATE_HEADS};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         sqlite_bind_int(handle, steps[i], 1, (int64_t)handle->indexed_seq);
         struct rc rc = sqlite_run(handle, steps[i], err);

@@ -18,6 +18,10 @@ enum { LINKS_CHECKED = 16, BLOCKS_CHECKED = 64 };
     "INSERT INTO call_events SELECT call_seq, kind, seq FROM events WHERE call_seq IS NOT NULL ORDER BY 1, 2;" \
     "INSERT OR REPLACE INTO meta SELECT 'indexed', coalesce(max(seq), 0) FROM events;"
 
+/* Calls whose answer is not in the tables yet. */
+#define LATE_ANSWERED \
+    "SELECT call_seq FROM events WHERE seq > " INDEXED_SEQ " AND kind = 5 AND call_seq IS NOT NULL"
+
 static const char *const steps[] = {
     /* 1 */
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
@@ -102,9 +106,16 @@ static const char *const steps[] = {
     "    coalesce(late.hash, c.hash) AS hash, coalesce(late.no, c.no) AS no"
     "  FROM chains c LEFT JOIN (SELECT chain, max(seq) AS seq, hash, no FROM events"
     "    WHERE seq > " INDEXED_SEQ " GROUP BY chain) late ON late.chain = c.first_seq;",
+    /* 7: open_approvals is filled late, too: the list as the events after `indexed` change it */
+    "CREATE VIEW open_now AS"
+    "  SELECT request_seq, call_seq, session_id, thread_id, call_id, deadline_ms FROM open_approvals"
+    "  WHERE call_seq NOT IN (" LATE_ANSWERED ")"
+    "  UNION ALL SELECT seq, call_seq, session_id, thread_id, call_id, 0 FROM events"
+    "  WHERE seq > " INDEXED_SEQ " AND kind = 4 AND seq NOT IN (SELECT request_seq FROM open_approvals)"
+    "    AND call_seq NOT IN (" LATE_ANSWERED ");",
 };
 
-enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4 };
+enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4, VERSION_OPEN_LATE = 7 };
 
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err)
 {
@@ -183,6 +194,8 @@ struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version,
                         "CREATE TEMP VIEW call_events AS SELECT call_seq, kind, seq FROM main.events"
                         "  WHERE call_seq IS NOT NULL;"
                         "CREATE TEMP VIEW heads AS SELECT * FROM chains", err));
+    if (version < VERSION_OPEN_LATE)
+        TRY(sqlite_exec(db, "CREATE TEMP VIEW open_now AS SELECT * FROM open_approvals", err));
     return RC_OK;
 }
 

@@ -19,8 +19,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 enum { BLOCK_SHIFT = 12 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
- * is only used for a query that has its condition word for word: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
- * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
+ * is only used for a query that has its condition word for word: 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST,
+ * 5 TOOL_APPROVAL_RESPONSE, 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
 #define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
 #define IN_BLOCK "seq IN (SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
@@ -48,6 +48,12 @@ enum { BLOCK_SHIFT = 12 };
       " FROM events WHERE seq > ?1 AND kind = 3")                                                       \
     X(LATE_OF_CALLS, FOR_WRITER, "INSERT INTO call_events SELECT call_seq, kind, seq"                   \
       " FROM events WHERE seq > ?1 AND call_seq IS NOT NULL")                                           \
+    X(LATE_OPEN, FOR_WRITER, "INSERT OR IGNORE INTO open_approvals SELECT seq, call_seq, session_id,"   \
+      " thread_id, call_id, 0 FROM events e WHERE seq > ?1 AND kind = 4 AND NOT EXISTS"                 \
+      " (SELECT 1 FROM call_events o WHERE o.call_seq = e.call_seq AND o.kind = 5)")                    \
+    X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq IN (SELECT o.seq"          \
+      " FROM events e CROSS JOIN call_events o ON o.call_seq = e.call_seq AND o.kind = 4"               \
+      " WHERE e.seq > ?1 AND e.kind = 5)")                                                              \
     X(LATE_HEADS, FOR_WRITER, "UPDATE chains SET last_seq = late.seq, hash = late.hash, no = late.no"   \
       " FROM (SELECT chain, max(seq) AS seq, hash, no FROM events WHERE seq > ?1 GROUP BY chain) late"  \
       " WHERE first_seq = late.chain")                                                                  \
@@ -56,7 +62,6 @@ enum { BLOCK_SHIFT = 12 };
       " AND " OF_RARE_KIND("12"))                                                                       \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
-    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(OPEN_FIND, FOR_WRITER, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")    \
     X(LEAVING, FOR_WRITER, "SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2 ORDER BY seq") \
     X(LEAVE_CALLS, FOR_WRITER, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"       \
@@ -80,8 +85,8 @@ enum { BLOCK_SHIFT = 12 };
       " WHERE a.call_id = ?1 AND ?2 IN ('', e.session_id)")                                             \
     X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM heads c"           \
       " CROSS JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > ?1 AND e.at_ms <= ?2 AND c.archived_seq = 0" \
-      " AND c.session_id <> '' AND ?4 IN ('', c.session_id) AND NOT EXISTS"                             \
-      "  (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id) ORDER BY c.first_seq LIMIT ?3") \
+      " AND c.session_id <> '' AND ?4 IN ('', c.session_id)"                                            \
+      " AND c.session_id NOT IN (SELECT session_id FROM open_now) ORDER BY c.first_seq LIMIT ?3")       \
     X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
       " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
     X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM session_events s"                 \
@@ -98,11 +103,11 @@ enum { BLOCK_SHIFT = 12 };
       " WHERE c.call_id = ?1 AND ?2 IN ('', e.session_id)"                                              \
       " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE seq > " INDEXED_SEQ                        \
       " AND seq <= ?3 AND call_id = ?1 AND ?2 IN ('', session_id)")                                     \
-    X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
+    X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_now"                       \
       " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
-    X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
+    X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_now"            \
       " WHERE session_id = ?3 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")                      \
-    X(OPEN_OF_THREAD, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"       \
+    X(OPEN_OF_THREAD, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_now"             \
       " WHERE session_id = ?3 AND thread_id = ?4 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")   \
     X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM heads"                                    \
       " WHERE last_seq < ?1 AND changed_seq > 0 AND archived_seq = 0 ORDER BY last_seq DESC LIMIT ?2")  \

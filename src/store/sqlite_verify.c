@@ -226,18 +226,18 @@ static struct rc check_calls(struct walk *walk, struct err *err)
                    "a response to what nobody asked", err));
     TRY(check_none(walk,
                    "SELECT r.seq FROM about q CROSS JOIN events r ON r.seq = q.seq"
-                   " LEFT JOIN open_approvals o ON o.request_seq = r.seq"
+                   " LEFT JOIN open_now o ON o.request_seq = r.seq"
                    " WHERE q.kind = 4 AND " SEQ_OF("5", "q") " IS NULL"
                    "  AND (o.call_seq IS NOT r.call_seq OR o.session_id IS NOT r.session_id"
                    "   OR o.thread_id IS NOT r.thread_id OR o.call_id IS NOT r.call_id) LIMIT 1",
                    "asked and not answered, but not (or wrongly) on the list of open approvals", err));
     TRY(check_none(walk,
-                   "SELECT o.request_seq FROM open_approvals o"
+                   "SELECT o.request_seq FROM open_now o"
                    " LEFT JOIN events r ON r.seq = o.request_seq AND r.kind = 4"
                    " WHERE r.seq IS NULL OR " SEQ_OF("5", "r") " IS NOT NULL LIMIT 1",
                    "on the list of open approvals, but not asked or answered already", err));
     int64_t open;
-    TRY(sqlite_number(walk->db, "SELECT count(*) FROM open_approvals", &open, err));
+    TRY(sqlite_number(walk->db, "SELECT count(*) FROM open_now", &open, err));
     walk->verifier.check->open = (uint64_t)open;
     return RC_OK;
 }

@@ -1,7 +1,7 @@
 /* A group: what memory does not know is looked up, the judge (judge.h) decides, rows are inserted, one COMMIT.
  *
  * Nothing else writes between BEGIN IMMEDIATE and COMMIT, and the judge decides before anything is inserted, so nothing
- * has to be undone for an append that is refused. Besides events, only the list of open approvals, the chain of groups
+ * has to be undone for an append that is refused. Besides events, only the chain of groups, requests with a deadline,
  * and sessions that began or changed are written; the rest is written late (sqlite_late.c).
  * When anything fails the whole group is rolled back and everything known in memory is forgotten; the next group begins
  * with what the database says.
@@ -151,6 +151,7 @@ static struct rc insert_event(struct sqlite_handle *handle, const struct event_r
     return sqlite_run(handle, SQL_EVENT_ADD, err);
 }
 
+/* A deadline stands nowhere else; requests without one are put on the list late. */
 static struct rc open_approval(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     CHECK(row->call_seq != 0);
@@ -163,24 +164,12 @@ static struct rc open_approval(struct sqlite_handle *handle, const struct event_
     return sqlite_run(handle, SQL_OPEN_ADD, err);
 }
 
-static struct rc close_approval(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
-{
-    sqlite_bind_int(handle, SQL_OPEN_REMOVE, 1, (int64_t)row->closes);
-    TRY(sqlite_run(handle, SQL_OPEN_REMOVE, err));
-    if (sqlite3_changes(handle->db) != 1)
-        return err_set(err, ERR_CONFLICT, "call %.*s is answered but not on the list of open approvals",
-                       STR_ARG(row->event->call));
-    return RC_OK;
-}
-
 static struct rc add_row(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     if (row->leaves)
         TRY(sqlite_leave(handle, row->event, row->leaves, err));
     TRY(insert_event(handle, row, err));
-    if (row->opens)
-        TRY(open_approval(handle, row, err));
-    return row->closes ? close_approval(handle, row, err) : RC_OK;
+    return row->opens && row->deadline_ms ? open_approval(handle, row, err) : RC_OK;
 }
 
 /* Only heads that began or changed; the ends of chains are written late. */

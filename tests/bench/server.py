@@ -38,7 +38,7 @@ def kept(data):
     with contextlib.closing(db):
         one = lambda sql: db.execute(sql).fetchone()[0]
         return (one("SELECT count(*) FROM events WHERE kind = 3"), one("SELECT count(*) FROM events WHERE kind = 4"),
-                one("SELECT count(*) FROM open_approvals"))
+                one("SELECT count(*) FROM open_now"))
 
 
 @section("gate")

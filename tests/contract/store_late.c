@@ -81,6 +81,9 @@ static void fill_and_die(struct rig *rig)
         (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
         (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
         (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
+        struct append *waits = rig_ask("s1", "c2", 1);
+        waits->deadline_ms = 0;
+        (void)rig_append(rig, waits, APPEND_KEPT);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -91,14 +94,15 @@ static void events_that_a_crash_left_unlisted_are_listed_at_start(void **state)
 {
     struct rig *rig = *state;
     fill_and_die(rig);
-    assert_true(ask_sql(rig, INDEXED) <= 4); /* 0, unless the process was stopped for seconds */
-    rig_verify_well(rig, 4);
+    assert_true(ask_sql(rig, INDEXED) <= 6); /* 0, unless the process was stopped for seconds */
+    rig_verify_well(rig, 6);
     rig_open(rig);
-    assert_int_equal(ask_sql(rig, INDEXED), 4);
-    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 4);
-    assert_int_equal(ask_sql(rig, "SELECT last_seq FROM chains"), 4);
+    assert_int_equal(ask_sql(rig, INDEXED), 6);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 6);
+    assert_int_equal(ask_sql(rig, "SELECT last_seq FROM chains"), 6);
+    assert_int_equal(ask_sql(rig, "SELECT request_seq FROM open_approvals"), 6);
     (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
-    rig_verify_well(rig, 4);
+    rig_verify_well(rig, 6);
 }
 
 /* The writer has forgotten the sessions and calls that are not listed yet. */
@@ -157,10 +161,11 @@ static size_t count_call(struct rig *rig, const char *session, const char *call)
     return count;
 }
 
-/* A call with an input of 1 KB. */
+/* A call with an input of 1 KB, which may wait for ever. */
 static struct append *large_ask(const char *call)
 {
     struct append *append = rig_ask("s1", call, 1);
+    append->deadline_ms = 0;
     char *text = arena_bytes(&append->arena, 1024);
     memset(text, ' ', 1024);
     text[0] = '{';
@@ -201,8 +206,8 @@ static void what_is_not_listed_yet_costs_nothing(void **state)
     assert_int_equal(answer.syncs, 1);
     assert_in_range(ask.writes, 1, 1);
     assert_in_range(answer.writes, 1, 1);
-    assert_in_range(ask.bytes, 1, 4 * FRAME_BYTES);
-    assert_in_range(answer.bytes, 1, 4 * FRAME_BYTES);
+    assert_in_range(ask.bytes, 1, 2 * FRAME_BYTES); /* the events, the chain of groups */
+    assert_in_range(answer.bytes, 1, 2 * FRAME_BYTES);
     assert_in_range(recent.reads, 1, 16);
     assert_in_range(older.reads, 1, 16);
 }
@@ -240,6 +245,86 @@ static void tables_are_filled_behind_the_answer(void **state)
     rig_verify_well(rig, 402);
 }
 
+/* ---- calls that wait ---- */
+
+static void commit_one(const struct backend *backend, struct backend_handle *writer, struct append *append)
+{
+    struct err err = {0};
+    assert_true(rc_ok(backend->commit(writer, append, &err)));
+    assert_int_equal(append->outcome, APPEND_KEPT);
+    append_free(append);
+}
+
+static void commit_ask(const struct backend *backend, struct backend_handle *writer, const char *call,
+                       int64_t deadline_ms)
+{
+    struct append *append = rig_ask("s1", call, 0);
+    append->deadline_ms = deadline_ms;
+    commit_one(backend, writer, append);
+}
+
+#define LISTED "SELECT count(*) FROM open_approvals"
+#define OPEN "SELECT count(*) FROM open_now"
+
+/* The list is right at every moment, and its table at the next start. A deadline stands in the table alone, and is
+ * written at once. */
+static void calls_that_wait_are_listed_late(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct backend_handle *writer;
+    const char *place;
+    const struct backend *backend = backend_find(rig->url, &place);
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    commit_ask(backend, writer, "answered late", 0);
+    commit_ask(backend, writer, "answered when listed", 0);
+    commit_ask(backend, writer, "waits", 0);
+    assert_int_equal(ask_sql(rig, LISTED), 0);
+    commit_ask(backend, writer, "ends", 1800000000000);
+    commit_ask(backend, writer, "ended", 1800000000000);
+    assert_int_equal(ask_sql(rig, LISTED), 2);
+    assert_int_equal(ask_sql(rig, OPEN), 5);
+    commit_one(backend, writer, rig_answer("s1", "answered late", "{}"));
+    commit_one(backend, writer, rig_answer("s1", "ended", "{}"));
+    assert_int_equal(ask_sql(rig, LISTED), 2);
+    assert_int_equal(ask_sql(rig, OPEN), 3);
+    rig_verify_well(rig, 12);
+    backend->close(writer);
+    assert_int_equal(ask_sql(rig, LISTED), 3);
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    commit_one(backend, writer, rig_answer("s1", "answered when listed", "{}"));
+    assert_int_equal(ask_sql(rig, LISTED), 3);
+    assert_int_equal(ask_sql(rig, OPEN), 2);
+    assert_int_equal(ask_sql(rig, "SELECT sum(deadline_ms) FROM open_now"), 1800000000000);
+    rig_verify_well(rig, 13);
+    backend->close(writer);
+    assert_int_equal(ask_sql(rig, LISTED), 2);
+    rig_verify_well(rig, 13);
+}
+
+/* The writer's own commit comes between the other program's and the next group. */
+static void a_change_by_others_is_noticed_behind_late_tables(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct backend_handle *writer;
+    const char *place;
+    const struct backend *backend = backend_find(rig->url, &place);
+    char call[16];
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    for (unsigned i = 0; i < 128; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        commit_ask(backend, writer, call, 0);
+    }
+    run_sql(rig, "DELETE FROM events WHERE seq = 256");
+    assert_true(rc_ok(backend->catch_up(writer, &err)));
+    assert_int_equal(ask_sql(rig, INDEXED), 256);
+    struct append *append = rig_ask("s1", "next", 0);
+    assert_int_equal(backend->commit(writer, append, &err).code, ERR_CORRUPT);
+    append_free(append);
+    backend->close(writer);
+}
+
 int main(void)
 {
     real = sqlite3_vfs_find(NULL);
@@ -254,6 +339,8 @@ int main(void)
         TEST(events_are_listed_many_at_once),
         TEST(what_is_not_listed_yet_costs_nothing),
         TEST(tables_are_filled_behind_the_answer),
+        TEST(calls_that_wait_are_listed_late),
+        TEST(a_change_by_others_is_noticed_behind_late_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

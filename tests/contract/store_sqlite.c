@@ -347,11 +347,11 @@ static void a_newer_version_is_refused_by_name(void **state)
     struct store_check check;
     struct err err = {0};
     fill(rig);
-    run_sql(rig, "UPDATE meta SET value = 7 WHERE name = 'schema_version'");
-    refuses_to_open(rig, ERR_CORRUPT, "version 7");
+    run_sql(rig, "UPDATE meta SET value = 8 WHERE name = 'schema_version'");
+    refuses_to_open(rig, ERR_CORRUPT, "version 8");
     refuses_to_open(rig, ERR_CORRUPT, "versions up to ");
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
-    assert_non_null(strstr(err.text, "version 7"));
+    assert_non_null(strstr(err.text, "version 8"));
 }
 
 static void a_missing_folder_is_named(void **state)
@@ -508,7 +508,8 @@ static void link_as_before(struct rig *rig)
     assert_int_equal(sqlite3_finalize(rows), SQLITE_OK);
     assert_int_equal(sqlite3_finalize(put), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    run_sql(rig, "DROP VIEW heads; DROP TABLE session_events; DROP TABLE call_ids; DROP TABLE call_events;"
+    run_sql(rig, "DROP VIEW open_now; DROP VIEW heads;"
+                 "DROP TABLE session_events; DROP TABLE call_ids; DROP TABLE call_events;"
                  "DELETE FROM meta WHERE name = 'indexed';"
                  "CREATE INDEX events_by_chain ON events(seq >> 12, chain);"
                  "CREATE UNIQUE INDEX calls ON events(call_id, session_id) WHERE kind = 3;"

@@ -61,9 +61,9 @@ class Check:
         self.gone = {seq for first, last in database.execute("SELECT first_seq, last_seq FROM gone") for seq in range(first, last + 1)}
         self.groups = dict(database.execute("SELECT last_seq, hash FROM groups ORDER BY last_seq"))
         self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM heads")}
-        self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_approvals")}
+        self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_now")}
         self.deadlines = {(row[0], row[1]): row[2] for row in database.execute(
-            "SELECT session_id, call_id, deadline_ms FROM open_approvals")}
+            "SELECT session_id, call_id, deadline_ms FROM open_now")}
         self.clients = {os.path.basename(path): list(self.lines(path)) for path in sorted(glob.glob(os.path.join(clients, "*.jsonl")))}
         self.by_seq = {event.seq: event for event in self.events}
         self.calls = collections.defaultdict(lambda: collections.defaultdict(list))

@@ -145,6 +145,7 @@ class Era(crash.Era):
             to.execute("CREATE TABLE chains(session_id, last_seq, hash)")
             to.execute("CREATE VIEW heads AS SELECT * FROM chains")
             to.execute("CREATE TABLE open_approvals(session_id, call_id, deadline_ms)")
+            to.execute("CREATE VIEW open_now AS SELECT * FROM open_approvals")
             to.execute("CREATE TABLE gone(first_seq, last_seq)")
             self.take(to, "events", f"{COLUMNS}, no, encode(hash, 'hex')", "seq", {0, 3, 4, 8}, 9)
             self.take(to, "groups", "last_seq, encode(hash, 'hex')", "last_seq", {0}, 1)
