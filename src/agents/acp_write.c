@@ -32,8 +32,7 @@ static bool is_word(struct str text, const char *more)
  * another. */
 static bool runs_as_shown(const struct json *params)
 {
-    const struct json *env = json_get(params, "env");
-    for (const struct json *one = env ? env->first : NULL; one; one = one->next)
+    for (const struct json *one = json_first(params, "env"); one; one = one->next)
         if (!is_word(json_text(one, "name"), "_"))
             return false;
     return is_word(json_text(params, "command"), "_./+-@:,%");
@@ -55,15 +54,14 @@ static struct rc check_lists(const struct json *params, struct err *err)
 static struct str line_of(struct arena *arena, const struct json *params)
 {
     BUF_SCOPE(buf, ACT_BYTES_MAX);
-    const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
-    for (const struct json *one = env ? env->first : NULL; one; one = one->next) {
+    for (const struct json *one = json_first(params, "env"); one; one = one->next) {
         buf_put(&buf, json_text(one, "name"));
         buf_putc(&buf, '=');
         buf_put_quoted(&buf, json_text(one, "value"));
         buf_putc(&buf, ' ');
     }
     buf_put(&buf, json_text(params, "command"));
-    for (const struct json *arg = args ? args->first : NULL; arg; arg = arg->next) {
+    for (const struct json *arg = json_first(params, "args"); arg; arg = arg->next) {
         buf_putc(&buf, ' ');
         buf_put_quoted(&buf, arg->text);
     }
@@ -112,13 +110,13 @@ static struct str unsafe(const struct agent *agent, const struct json *mode)
 /* Agents name their mode in three places. Returns the first that is not safe; empty when none is. */
 struct str acp_mode_unsafe(const struct agent *agent, const struct json *told)
 {
-    const struct json *modes = json_get(told, "modes"), *options = json_get(told, "configOptions");
+    const struct json *modes = json_get(told, "modes");
     struct str found = STR_NONE;
     if (str_is(json_text(told, "sessionUpdate"), "current_mode_update"))
         return unsafe(agent, json_get(told, "currentModeId"));
     if (modes && modes->type == JSON_OBJECT)
         found = unsafe(agent, json_get(modes, "currentModeId"));
-    for (const struct json *one = options ? options->first : NULL; one && str_empty(found); one = one->next)
+    for (const struct json *one = json_first(told, "configOptions"); one && str_empty(found); one = one->next)
         if (str_is(json_text(one, "category"), "mode") || names_mode(json_text(one, "id")))
             found = unsafe(agent, json_get(one, "currentValue"));
     return found;
@@ -211,10 +209,9 @@ static void put_outcome(struct buf *buf, struct str id, struct str option)
  * one that lets the turn go on. */
 static struct str option_of(const struct agent *agent, const struct json *params, const char *kind)
 {
-    const struct json *options = json_get(params, "options");
     bool switches = str_is(json_text(json_get(params, "toolCall"), "kind"), "switch_mode");
     struct str ends = STR_NONE;
-    for (const struct json *o = options ? options->first : NULL; o; o = o->next) {
+    for (const struct json *o = json_first(params, "options"); o; o = o->next) {
         struct str id = json_text(o, "optionId");
         if (!str_is(json_text(o, "kind"), kind) || str_empty(id))
             continue;
@@ -314,10 +311,9 @@ static void put_changed(struct buf *buf, const struct acp_message *request, cons
 void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words)
 {
     JSON_SCOPE(blocks, list, ACT_BYTES_MAX * 2);
-    const struct json *given = json_get(prompt->params, "prompt");
     json_open(&list, '[');
     rpc_put_text(&list, words);
-    for (const struct json *block = given ? given->first : NULL; block; block = block->next)
+    for (const struct json *block = json_first(prompt->params, "prompt"); block; block = block->next)
         json_put_raw(&list, block->raw);
     json_close(&list, ']');
     put_changed(out, prompt, &(struct ours){"prompt", buf_str(&blocks)}, 1);

@@ -266,7 +266,6 @@ static void put_permissions(struct json_out *out, const struct claude_message *a
 /* AskUserQuestion: the person's words answer the questions, a line for each. */
 static void put_answers(struct json_out *out, const struct json *input, struct str words)
 {
-    const struct json *questions = json_get(input, "questions");
     json_open(out, '{');
     for (const struct json *member = input->first; member; member = member->next) {
         if (str_is(member->key, "answers"))
@@ -275,7 +274,7 @@ static void put_answers(struct json_out *out, const struct json *input, struct s
         json_put_raw(out, member->raw);
     }
     json_open_member(out, "answers", '{');
-    for (const struct json *q = questions ? questions->first : NULL; q && !str_empty(words); q = q->next) {
+    for (const struct json *q = json_first(input, "questions"); q && !str_empty(words); q = q->next) {
         struct str answer = q->next ? str_cut(words, '\n', &words) : words;
         json_key_str(out, json_text(q, "question"));
         json_put_str(out, str_trim(answer));
@@ -410,7 +409,6 @@ static void close_request(struct json_out *out)
 /* Ours comes first; those of others stay as they are. */
 static void put_hooks(struct json_out *out, const struct json *others)
 {
-    const struct json *before = json_get(others, "PreToolUse");
     json_open_member(out, "hooks", '{');
     json_open_member(out, "PreToolUse", '[');
     json_open(out, '{');
@@ -419,7 +417,7 @@ static void put_hooks(struct json_out *out, const struct json *others)
     json_member_i64(out, "timeout", BEFORE_SECONDS);
     json_member(out, "onFailure", STR("block"));
     json_close(out, '}');
-    for (const struct json *group = before ? before->first : NULL; group; group = group->next)
+    for (const struct json *group = json_first(others, "PreToolUse"); group; group = group->next)
         json_put_raw(out, group->raw);
     json_close(out, ']');
     for (const struct json *event = others ? others->first : NULL; event; event = event->next) {

@@ -68,7 +68,6 @@ static struct rc question(struct arena *arena, const struct json *arguments, str
                           struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    const struct json *options = json_get(arguments, "options");
     if (str_empty(json_text(arguments, "question")))
         return err_set(err, ERR_INVALID, "\"question\" is missing");
     json_open(&out, '{');
@@ -77,7 +76,7 @@ static struct rc question(struct arena *arena, const struct json *arguments, str
     json_member(&out, "question", json_text(arguments, "question"));
     json_member(&out, "header", STR("Question"));
     json_open_member(&out, "options", '[');
-    for (const struct json *o = options ? options->first : NULL; o; o = o->next) {
+    for (const struct json *o = json_first(arguments, "options"); o; o = o->next) {
         json_open(&out, '{');
         json_member(&out, "label", o->text);
         json_close(&out, '}');

@@ -91,9 +91,8 @@ void request_tell(struct request_teller *teller, const struct event *event)
     }
     if (!teller->mine)
         return;
-    const struct json *content = json_get(data, "content");
     if (event->kind == EVENT_AGENT_MESSAGE)
-        for (const struct json *block = content ? content->first : NULL; block; block = block->next)
+        for (const struct json *block = json_first(data, "content"); block; block = block->next)
             tell_block(&telling, block);
     else if (event->kind == EVENT_TOOL_RESULT)
         tell_result(&telling, data);

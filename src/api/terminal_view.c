@@ -318,10 +318,9 @@ static void on_user_message(struct view *view, const struct event *event, const 
 
 static void on_agent_message(struct view *view, const struct event *event, const struct json *data)
 {
-    const struct json *content = json_get(data, "content");
     if (!str_eq(event->thread, view->thread))
         return; /* a sub-agent speaks to the agent */
-    for (const struct json *block = content ? content->first : NULL; block; block = block->next)
+    for (const struct json *block = json_first(data, "content"); block; block = block->next)
         send_block(view, block);
 }
 

@@ -400,6 +400,12 @@ const struct json *json_get(const struct json *object, const char *key)
     return json_get_str(object, str_of(key));
 }
 
+const struct json *json_first(const struct json *object, const char *key)
+{
+    const struct json *member = json_get(object, key);
+    return member ? member->first : NULL;
+}
+
 struct str json_text(const struct json *object, const char *key)
 {
     const struct json *member = json_get(object, key);

@@ -36,6 +36,8 @@ struct rc json_parse_given(struct arena *arena, struct str text, const struct js
 /* The member of that name, NULL when there is none (or `object` is NULL or no object). */
 const struct json *json_get(const struct json *object, const char *key);
 const struct json *json_get_str(const struct json *object, struct str key);
+/* The first child of the member of that name; NULL when there is no such member, or it is empty. */
+const struct json *json_first(const struct json *object, const char *key);
 /* The text of a string member, STR_NONE when it is missing or no string. */
 struct str json_text(const struct json *object, const char *key);
 bool json_bool(const struct json *object, const char *key, bool otherwise);

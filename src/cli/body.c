@@ -174,8 +174,7 @@ struct str body_risks(struct arena *arena, const struct json *list, char *ret_ma
 static bool at_a_part(const struct json *parts, struct str class)
 {
     for (const struct json *part = parts ? parts->first : NULL; part; part = part->next) {
-        const struct json *list = json_get(part, "risk");
-        for (const struct json *one = list ? list->first : NULL; one; one = one->next)
+        for (const struct json *one = json_first(part, "risk"); one; one = one->next)
             if (str_eq(one->text, class))
                 return true;
     }
@@ -191,9 +190,8 @@ static void put_warnings(struct buf *buf, const struct json *warnings)
 /* The risk of the call that stands at none of its parts, and the warnings of its preview. */
 static void put_risk(struct buf *buf, const struct json *call, const struct json *preview)
 {
-    const struct json *words = json_get(call, "riskWords"), *classes = json_get(call, "risk");
-    const struct json *class = classes ? classes->first : NULL;
-    for (const struct json *one = words ? words->first : NULL; one; one = one->next) {
+    const struct json *class = json_first(call, "risk");
+    for (const struct json *one = json_first(call, "riskWords"); one; one = one->next) {
         if (!class || !at_a_part(json_get(call, "parts"), class->text))
             body_put_lines(buf, '!', "! ", one->text);
         class = class ? class->next : NULL;

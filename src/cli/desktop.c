@@ -139,10 +139,9 @@ static struct rc look(struct watch *watch, struct err *err)
     ARENA_SCOPE(scratch);
     struct reply reply;
     TRY(view_pending(watch->cli, &scratch, NULL, &reply, err));
-    const struct json *calls = json_get(reply.json, "pendingApprovals");
     for (size_t i = 0; i < NOTES_MAX; i++)
         watch->notes[i].waits = false;
-    for (const struct json *call = calls ? calls->first : NULL; call; call = call->next) {
+    for (const struct json *call = json_first(reply.json, "pendingApprovals"); call; call = call->next) {
         if (json_text(call, "snoozedUntil").n)
             continue; /* taken away until then */
         struct shown_note *note = find(watch, json_text(call, "sessionId"), json_text(call, "toolCallId"));

@@ -232,8 +232,7 @@ static struct finding check_tokens(struct cli *cli)
         return FOUND(arena, LEVEL_OK, "", "only an admin's token can list them");
     if (rc_bad(rc))
         return FOUND(arena, LEVEL_WARN, "", "cannot be checked without a server");
-    const struct json *tokens = json_get(reply.json, "tokens");
-    for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
+    for (const struct json *t = json_first(reply.json, "tokens"); t; t = t->next)
         if (json_get(t, "olderScopes") && str_empty(json_text(t, "revokedAt")))
             names = arena_printf(arena, "%.*s%s%.*s (%.*s)", STR_ARG(names), names.n ? ", " : "",
                                  STR_ARG(text_line(arena, json_text(t, "id"))),
@@ -268,8 +267,7 @@ static struct finding check_rules(struct cli *cli)
         return FOUND(arena, LEVEL_OK, "", "this token cannot list them");
     if (rc_bad(rc))
         return FOUND(arena, LEVEL_WARN, "", "cannot be checked without a server");
-    const struct json *rules = json_get(reply.json, "user");
-    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next) {
+    for (const struct json *rule = json_first(reply.json, "user"); rule; rule = rule->next) {
         bool loose = json_bool(rule, "unbound", false);
         unbound += loose;
         asleep += !loose && json_get(rule, "asleep");
@@ -301,8 +299,7 @@ static struct str last_call(struct cli *cli, const struct agent *agent)
     struct str target = arena_printf(arena, "/api/audit?limit=50&text=%s", remote_escape(arena, name).p);
     if (str_empty(name) || rc_bad(remote_get(cli, target, &reply, NULL)))
         return STR("its last call is not known");
-    const struct json *records = json_get(reply.json, "records");
-    for (const struct json *record = records ? records->first : NULL; record; record = record->next)
+    for (const struct json *record = json_first(reply.json, "records"); record; record = record->next)
         if (str_eq(json_text(record, "agent"), name))
             return arena_printf(arena, "last call %.*s",
                                 STR_ARG(text_time(arena, json_text(record, "at"), clock_wall_ms())));
@@ -366,8 +363,7 @@ static struct finding check_channels(struct cli *cli)
     size_t count = 0;
     if (rc_bad(remote_get(cli, STR("/api/channels"), &reply, &err)))
         return FOUND(&cli->arena, LEVEL_OK, "", "looked at when a server runs, with a token that may answer");
-    const struct json *channels = json_get(reply.json, "channels");
-    for (const struct json *one = channels ? channels->first : NULL; one; one = one->next) {
+    for (const struct json *one = json_first(reply.json, "channels"); one; one = one->next) {
         struct str why = text_line(&cli->arena, json_text(one, "lastError"));
         struct str name = text_line(&cli->arena, json_text(one, "name"));
         count++;

@@ -590,10 +590,9 @@ const char *hook_settings(struct cli *cli, const struct agent *agent)
 /* The first command of ours among the hooks; empty when there is none. */
 static struct str our_command(const struct edit *edit, struct str text, const struct json *settings)
 {
-    const struct json *events = json_get(settings, "hooks");
     if (edit->agent->place.text)
         return command_in(text);
-    for (const struct json *event = events ? events->first : NULL; event; event = event->next)
+    for (const struct json *event = json_first(settings, "hooks"); event; event = event->next)
         for (const struct json *entry = event->first; entry; entry = entry->next)
             if (ours(edit, entry)) {
                 const struct json *inner = json_get(entry, "hooks"), *hook = inner ? inner->first : entry;

@@ -127,15 +127,14 @@ struct rc key_list_command(struct cli *cli, struct err *err)
         return RC_OK;
     table.none = "no keys yet: nod key create makes one for this terminal, Settings on the page one for a browser";
     table_row(&table, (struct str[]){STR("KEY"), STR("KIND"), STR("PERSON"), STR("MADE"), STR("REVOKED"), STR("NAME")});
-    const struct json *keys = json_get(reply.json, "keys");
-    for (const struct json *k = keys ? keys->first : NULL; k; k = k->next)
+    for (const struct json *k = json_first(reply.json, "keys"); k; k = k->next)
         table_row(&table, (struct str[]){text_line(arena, json_text(k, "id")), text_line(arena, json_text(k, "kind")),
                                          text_line(arena, json_text(k, "person")),
                                          text_time(arena, json_text(k, "addedAt"), clock_wall_ms()),
                                          text_time(arena, json_text(k, "revokedAt"), clock_wall_ms()),
                                          text_line(arena, json_text(k, "name"))});
     table_write(&buf, &table);
-    buf_put(&buf, view_new_keys(arena, keys));
+    buf_put(&buf, view_new_keys(arena, json_get(reply.json, "keys")));
     cli_out(buf_str(&buf));
     cli_note("signatures are asked for: %.*s", STR_ARG(text_line(arena, json_text(reply.json, "signed"))));
     return RC_OK;
@@ -177,8 +176,7 @@ struct rc key_recovery_command(struct cli *cli, struct err *err)
                     arena_printf(&cli->arena, "{\"signature\":%.*s}", STR_ARG(signature)), &reply, err));
     if (remote_printed(cli, &reply))
         return RC_OK;
-    const struct json *codes = json_get(reply.json, "codes");
-    for (const struct json *code = codes ? codes->first : NULL; code; code = code->next)
+    for (const struct json *code = json_first(reply.json, "codes"); code; code = code->next)
         cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, code->text))));
     cli_note("Keep them on paper, not on this machine: they are not shown again; older ones are worth nothing.\n"
              "With all keys lost, `nod key create --recovery` takes one of them.");
@@ -192,8 +190,7 @@ struct rc key_reset_command(struct cli *cli, struct err *err)
     struct reply reply, done;
     unsigned count = 0;
     TRY(remote_get(cli, STR("/api/keys"), &reply, err));
-    const struct json *keys = json_get(reply.json, "keys");
-    for (const struct json *key = keys ? keys->first : NULL; key; key = key->next) {
+    for (const struct json *key = json_first(reply.json, "keys"); key; key = key->next) {
         struct str person = json_text(key, "person");
         if (json_get(key, "revokedAt") || (cli->argc == 1 && !str_is(person, cli->argv[0])))
             continue;

@@ -12,8 +12,7 @@ static struct rc list(struct cli *cli, const char *target, const char *key, stru
 {
     struct query query = {.method = "GET", .target = str_of(target)};
     TRY(remote_ask(cli, &cli->arena, &query, ret_reply, err));
-    const struct json *items = json_get(ret_reply->json, key);
-    *ret_first = items ? items->first : NULL;
+    *ret_first = json_first(ret_reply->json, key);
     return RC_OK;
 }
 

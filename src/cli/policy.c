@@ -93,8 +93,7 @@ struct rc policy_list_command(struct cli *cli, struct err *err)
     note_file("the managed policy file", arena, json_get(reply.json, "managed"));
     if (json_get(reply.json, "project"))
         note_project(arena, json_get(reply.json, "project"));
-    const struct json *problems = json_get(reply.json, "problems");
-    for (const struct json *p = problems ? problems->first : NULL; p; p = p->next)
+    for (const struct json *p = json_first(reply.json, "problems"); p; p = p->next)
         cli_note("problem: %.*s", STR_ARG(text_line(arena, p->text)));
     return RC_OK;
 }
@@ -177,8 +176,7 @@ static struct rc list_unbound(struct cli *cli, struct err *err)
     struct arena *arena = &cli->arena;
     struct reply reply;
     TRY(remote_get(cli, STR("/api/policy"), &reply, err));
-    const struct json *rules = json_get(reply.json, "user");
-    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
+    for (const struct json *rule = json_first(reply.json, "user"); rule; rule = rule->next)
         if (json_bool(rule, "unbound", false))
             buf_printf(&buf, "%.*s  %.*s\n", STR_ARG(text_line(arena, json_text(rule, "id"))),
                        STR_ARG(text_line(arena, json_text(rule, "rule"))));
@@ -253,8 +251,7 @@ struct rc policy_try_command(struct cli *cli, struct err *err)
     buf_printf(&buf, "%.*s names %lld of the last %lld calls; a person was asked about %lld of them\n",
                STR_ARG(text_line(arena, json_text(reply.json, "rule"))), (long long)covered, (long long)calls,
                (long long)asked);
-    const struct json *examples = json_get(reply.json, "examples");
-    for (const struct json *e = examples ? examples->first : NULL; e; e = e->next)
+    for (const struct json *e = json_first(reply.json, "examples"); e; e = e->next)
         buf_printf(&buf, "  %s %.*s %.*s\n", json_bool(e, "asked", false) ? "asked " : "passed",
                    STR_ARG(text_line(arena, json_text(e, "name"))),
                    STR_ARG(text_fit(arena, text_summary(arena, json_get(e, "input")), 90)));
@@ -289,11 +286,9 @@ static void print_verdict(const struct cli *cli, struct arena *arena, const stru
     buf_printf(&buf, "%.*s: %.*s (%.*s)\n", STR_ARG(text_line(arena, json_text(verdict, "effect"))),
                STR_ARG(text_line(arena, json_text(verdict, "why"))),
                STR_ARG(text_line(arena, json_text(verdict, "source"))));
-    const struct json *parts = json_get(verdict, "parts");
-    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next)
+    for (const struct json *part = json_first(verdict, "parts"); part; part = part->next)
         print_part(&buf, arena, cli, part);
-    const struct json *rules = json_get(verdict, "rules");
-    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
+    for (const struct json *rule = json_first(verdict, "rules"); rule; rule = rule->next)
         buf_printf(&buf, "  rule %.*s, layer %.*s, by %.*s%s%.*s\n", STR_ARG(text_line(arena, json_text(rule, "rule"))),
                    STR_ARG(text_line(arena, json_text(rule, "layer"))),
                    STR_ARG(text_line(arena, json_text(rule, "author"))),
@@ -304,9 +299,8 @@ static void print_verdict(const struct cli *cli, struct arena *arena, const stru
     if (asks && suggestions && suggestions->count)
         buf_puts(&buf, "it would pass with:\n");
     for (const struct json *s = asks && suggestions ? suggestions->first : NULL; s; s = s->next) {
-        const struct json *texts = json_get(s, "rules");
         buf_printf(&buf, "  %.*s:", STR_ARG(text_line(arena, json_text(s, "label"))));
-        for (const struct json *text = texts ? texts->first : NULL; text; text = text->next)
+        for (const struct json *text = json_first(s, "rules"); text; text = text->next)
             buf_printf(&buf, " %.*s", STR_ARG(text_line(arena, text->text)));
         buf_putc(&buf, '\n');
     }

@@ -111,11 +111,10 @@ static void on_live(struct running *running, const struct json *live)
  * lost. */
 static void on_message(struct running *running, const struct json *event, const struct json *data)
 {
-    const struct json *content = json_get(data, "content");
     BUF_SCOPE(text, TEXT_BYTES_MAX);
     if (!str_eq(json_text(event, "threadId"), running->thread))
         return; /* a sub-agent speaks to the agent */
-    for (const struct json *block = content ? content->first : NULL; block; block = block->next)
+    for (const struct json *block = json_first(data, "content"); block; block = block->next)
         if (str_is(json_text(block, "type"), "text"))
             buf_put(&text, json_text(block, "text"));
     if (running->screen) {
@@ -419,8 +418,7 @@ static struct rc ask_waiting(struct running *running, struct err *err)
     ARENA_SCOPE(arena);
     struct reply pending;
     TRY(view_pending(running->cli, &arena, arena_c(&arena, running->session), &pending, err));
-    const struct json *calls = json_get(pending.json, "pendingApprovals");
-    for (const struct json *one = calls ? calls->first : NULL; one; one = one->next)
+    for (const struct json *one = json_first(pending.json, "pendingApprovals"); one; one = one->next)
         TRY(run_ask(running, &arena, json_text(one, "toolCallId"), err));
     return RC_OK;
 }

@@ -172,8 +172,7 @@ struct rc run_ask(struct running *running, struct arena *arena, struct str call,
 {
     struct reply pending;
     TRY(view_pending(running->cli, arena, arena_c(arena, running->session), &pending, err));
-    const struct json *calls = json_get(pending.json, "pendingApprovals");
-    for (const struct json *one = calls ? calls->first : NULL; one; one = one->next) {
+    for (const struct json *one = json_first(pending.json, "pendingApprovals"); one; one = one->next) {
         if (!str_eq(json_text(one, "toolCallId"), call))
             continue;
         const struct json *whole;

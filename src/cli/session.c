@@ -88,8 +88,7 @@ struct rc session_list_command(struct cli *cli, struct err *err)
     table.none = "no sessions yet: one begins with the first call of an agent, or with nod session create";
     table_row(&table,
               (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
-    const struct json *sessions = json_get(reply.json, "sessions");
-    for (const struct json *s = sessions ? sessions->first : NULL; s; s = s->next)
+    for (const struct json *s = json_first(reply.json, "sessions"); s; s = s->next)
         table_row(&table, (struct str[]){text_line(arena, json_text(s, "id")),
                                          text_time(arena, json_text(s, "createdAt"), clock_wall_ms()),
                                          text_line(arena, json_text(s, "permissionMode")),

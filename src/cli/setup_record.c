@@ -43,20 +43,19 @@ static bool read_file(const struct json *json, struct setup_file *file)
 /* A record that is not understood is an error, not ignored: removal would leave behind what it does not know of. */
 static bool read_record(const struct json *json, struct setup_record *record)
 {
-    const struct json *files = json_get(json, "files"), *rules = json_get(json, "rules");
-    const struct json *agents = json_get(json, "agents"), *pid = json_get(json, "pid");
+    const struct json *pid = json_get(json, "pid");
     record->unit = json_text(json, "unit");
     if (pid && !json_i64(pid, &record->pid))
         return false;
-    for (const struct json *one = files ? files->first : NULL; one; one = one->next)
+    for (const struct json *one = json_first(json, "files"); one; one = one->next)
         if (record->file_count == SETUP_FILES_MAX || !read_file(one, &record->files[record->file_count++]))
             return false;
-    for (const struct json *one = rules ? rules->first : NULL; one; one = one->next) {
+    for (const struct json *one = json_first(json, "rules"); one; one = one->next) {
         if (record->rule_count == SETUP_RULES_MAX)
             return false;
         record->rules[record->rule_count++] = one->text;
     }
-    for (const struct json *one = agents ? agents->first : NULL; one; one = one->next) {
+    for (const struct json *one = json_first(json, "agents"); one; one = one->next) {
         const struct agent *agent = agent_with_hooks(one->text);
         if (!agent)
             return false;

@@ -29,8 +29,7 @@ static struct str role_words(struct arena *arena, const struct json *token)
 {
     struct str words = text_line(arena, json_text(token, "role"));
     unsigned usual = scopes_of_role(role_parse(json_text(token, "role")));
-    const struct json *scopes = json_get(token, "scopes");
-    for (const struct json *s = scopes ? scopes->first : NULL; s; s = s->next)
+    for (const struct json *s = json_first(token, "scopes"); s; s = s->next)
         if (s->type == JSON_STRING && !(usual & scope_parse(s->text)))
             words = arena_printf(arena, "%.*s +%.*s", STR_ARG(words), STR_ARG(text_line(arena, s->text)));
     return words;
@@ -74,8 +73,7 @@ struct rc token_list_command(struct cli *cli, struct err *err)
         return RC_OK;
     table_row(&table, (struct str[]){STR("TOKEN"), STR("ROLE"), STR("NAME"), STR("MADE"), STR("REVOKED"),
                                      STR("SESSION")});
-    const struct json *tokens = json_get(reply.json, "tokens");
-    for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
+    for (const struct json *t = json_first(reply.json, "tokens"); t; t = t->next)
         table_row(&table,
                   (struct str[]){text_line(arena, json_text(t, "id")), role_words(arena, t),
                                  text_fit(arena, text_line(arena, json_text(t, "name")), 32),

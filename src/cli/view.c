@@ -90,8 +90,7 @@ static struct rc ask_about(struct cli *cli, struct arena *arena, struct str sess
 /* Whether the preview shows only a fragment: the call's own texts, whose place in the file is not known. */
 static bool has_fragments(const struct json *preview)
 {
-    const struct json *files = json_get(preview, "files");
-    return json_bool(preview, "fragment", false) || json_bool(files ? files->first : NULL, "fragment", false);
+    return json_bool(preview, "fragment", false) || json_bool(json_first(preview, "files"), "fragment", false);
 }
 
 /* Whether the server can show more of the call than its own texts: the file around a change, a picture's place. */
@@ -264,8 +263,7 @@ struct str view_line(struct arena *arena, const struct json *call)
 
 struct str view_title(struct arena *arena, const struct json *sessions, struct str session)
 {
-    const struct json *list = json_get(sessions, "sessions");
-    for (const struct json *s = list ? list->first : NULL; s; s = s->next)
+    for (const struct json *s = json_first(sessions, "sessions"); s; s = s->next)
         if (str_eq(json_text(s, "id"), session))
             return text_line(arena, json_text(s, "title"));
     return STR("");

@@ -182,8 +182,7 @@ static struct rc parse_file(struct policy_file *file, struct str text, enum rule
         return err_set(err, ERR_INVALID, "it must be an object with \"deny\", \"ask\" and \"allow\"");
     file->rules = arena_array(&file->arena, struct rule_source, total + 1);
     for (size_t i = 0; i < 3; i++) {
-        const struct json *list = json_get(top, effect_name(effects[i]));
-        for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next)
+        for (const struct json *entry = json_first(top, effect_name(effects[i])); entry; entry = entry->next)
             TRY(take_entry(file, entry, effects[i], layer, err));
     }
     return RC_OK;

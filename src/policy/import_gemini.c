@@ -82,8 +82,8 @@ static void take_server_tool(struct importing *in, enum effect effect, struct st
 
 static void take_server(struct importing *in, const struct json *server)
 {
-    const struct json *excluded = json_get(server, "excludeTools"), *included = json_get(server, "includeTools");
-    for (const struct json *tool = excluded ? excluded->first : NULL; tool; tool = tool->next)
+    const struct json *included = json_get(server, "includeTools");
+    for (const struct json *tool = json_first(server, "excludeTools"); tool; tool = tool->next)
         take_server_tool(in, EFFECT_DENY, server->key, tool->text, import_line(in, tool->raw.p));
     if (included)
         import_left_out(in, EFFECT_DENY, import_line(in, included->raw.p), server->key,

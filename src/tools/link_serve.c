@@ -31,12 +31,11 @@ static void read_paths(struct arena *arena, const struct json *list, const char 
 static const struct box_opened *read_opened(struct arena *arena, const struct json *json)
 {
     struct box_opened *opened = arena_new(arena, struct box_opened);
-    const struct json *ports = json_get(json, "ports");
     size_t count = 0;
     opened->git_open = json_bool(json, "git", false);
     read_paths(arena, json_get(json, "read"), opened->read);
     read_paths(arena, json_get(json, "write"), opened->write);
-    for (const struct json *one = ports ? ports->first : NULL; one && count < BOX_PORTS_MAX; one = one->next) {
+    for (const struct json *one = json_first(json, "ports"); one && count < BOX_PORTS_MAX; one = one->next) {
         int64_t port;
         if (json_i64(one, &port) && port > 0 && port <= UINT16_MAX)
             opened->ports[count++] = (uint16_t)port;

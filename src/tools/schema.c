@@ -43,10 +43,9 @@ static struct rc check_object(const struct json *schema, const struct json *valu
                               struct err *err)
 {
     ARENA_SCOPE(arena);
-    const struct json *required = json_get(schema, "required");
     const struct json *properties = json_get(schema, "properties");
     const char *dot = where.n ? "." : "";
-    for (const struct json *name = required ? required->first : NULL; name; name = name->next) {
+    for (const struct json *name = json_first(schema, "required"); name; name = name->next) {
         const struct json *given = json_get_str(value, name->text);
         if (!given || given->type == JSON_NULL)
             return err_set(err, ERR_INVALID, "\"%.*s%s%.*s\" is missing: it must be %s", STR_ARG(where), dot,

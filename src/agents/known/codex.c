@@ -47,9 +47,9 @@ static struct str hash_of(struct arena *arena, const struct json *group, const s
 /* The section that trusts our hook in the file; empty when the hook is not there. */
 static struct str section_of(struct arena *arena, const char *path, const struct json *settings)
 {
-    const struct json *groups = json_get(json_get(settings, "hooks"), "PreToolUse");
     unsigned at = 0;
-    for (const struct json *group = groups ? groups->first : NULL; group; group = group->next, at++) {
+    const struct json *group = json_first(json_get(settings, "hooks"), "PreToolUse");
+    for (; group; group = group->next, at++) {
         const struct json *hooks = json_get(group, "hooks");
         const struct json *hook = hooks && hooks->count == 1 ? hooks->first : NULL;
         if (!hook || !str_has(json_text(hook, "command"), STR(" hook codex --wait")))
