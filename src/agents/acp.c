@@ -161,12 +161,9 @@ static struct rc read_edit(struct reading *r, const struct json *diff, struct er
     r->ask->name = says_something(old) ? STR("Edit") : STR("Write");
     json_open(&out, '{');
     json_member(&out, "file_path", r->ask->path);
-    if (says_something(old)) {
-        json_key(&out, "old_string");
-        json_put_raw(&out, old->raw);
-    }
-    json_key(&out, says_something(old) ? "new_string" : "content");
-    json_put_raw(&out, new->raw);
+    if (says_something(old))
+        json_member_raw(&out, "old_string", old->raw);
+    json_member_raw(&out, says_something(old) ? "new_string" : "content", new->raw);
     json_close(&out, '}');
     return finish(r, &buf, err);
 }

@@ -294,12 +294,9 @@ static void put_changed(struct buf *buf, const struct acp_message *request, cons
             continue;
         }
         json_open(&out, '{');
-        for (const struct json *p = m->first; p; p = p->next) {
-            if (is_among(ours, count, p->key))
-                continue;
-            json_key_str(&out, p->key);
-            json_put_raw(&out, p->raw);
-        }
+        for (const struct json *p = m->first; p; p = p->next)
+            if (!is_among(ours, count, p->key))
+                json_put_member(&out, p);
         for (size_t i = 0; i < count; i++)
             json_member_raw(&out, ours[i].key, ours[i].value);
         json_close(&out, '}');
@@ -325,8 +322,7 @@ static void put_variable(struct json_out *out, struct str name, struct str value
 {
     json_open(out, '{');
     json_member(out, "name", name);
-    json_key(out, "value");
-    json_put_str(out, value);
+    json_member_always(out, "value", value);
     json_close(out, '}');
 }
 
@@ -382,8 +378,7 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
 void acp_initialize(struct buf *buf, bool serves)
 {
     struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
-    json_key(&out, "protocolVersion");
-    json_put_u64(&out, 1);
+    json_member_u64(&out, "protocolVersion", 1);
     json_open_member(&out, "clientCapabilities", '{');
     json_member_raw(&out, "fs", serves ? STR("{\"readTextFile\":true,\"writeTextFile\":true}")
                                        : STR("{\"readTextFile\":false,\"writeTextFile\":false}"));

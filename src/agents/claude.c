@@ -158,8 +158,7 @@ static struct json_out open_answer(struct buf *buf, struct str request)
     json_member(&out, "type", STR("control_response"));
     json_open_member(&out, "response", '{');
     json_member(&out, "subtype", STR("success"));
-    json_key(&out, "request_id");
-    json_put_str(&out, request);
+    json_member_always(&out, "request_id", request);
     json_open_member(&out, "response", '{');
     return out;
 }
@@ -194,8 +193,7 @@ void claude_fail(struct buf *buf, struct str request, struct str words)
     json_member(&out, "type", STR("control_response"));
     json_open_member(&out, "response", '{');
     json_member(&out, "subtype", STR("error"));
-    json_key(&out, "request_id");
-    json_put_str(&out, request);
+    json_member_always(&out, "request_id", request);
     json_member(&out, "error", words);
     json_close(&out, '}');
     json_close(&out, '}');
@@ -267,12 +265,7 @@ static void put_permissions(struct json_out *out, const struct claude_message *a
 static void put_answers(struct json_out *out, const struct json *input, struct str words)
 {
     json_open(out, '{');
-    for (const struct json *member = input->first; member; member = member->next) {
-        if (str_is(member->key, "answers"))
-            continue;
-        json_key_str(out, member->key);
-        json_put_raw(out, member->raw);
-    }
+    json_put_members(out, input, "answers");
     json_open_member(out, "answers", '{');
     for (const struct json *q = json_first(input, "questions"); q && !str_empty(words); q = q->next) {
         struct str answer = q->next ? str_cut(words, '\n', &words) : words;
@@ -412,20 +405,14 @@ static void put_hooks(struct json_out *out, const struct json *others)
     json_open_member(out, "hooks", '{');
     json_open_member(out, "PreToolUse", '[');
     json_open(out, '{');
-    json_key(out, "hookCallbackIds");
-    json_put_raw(out, STR("[\"nod_before\"]"));
+    json_member_raw(out, "hookCallbackIds", STR("[\"nod_before\"]"));
     json_member_i64(out, "timeout", BEFORE_SECONDS);
     json_member(out, "onFailure", STR("block"));
     json_close(out, '}');
     for (const struct json *group = json_first(others, "PreToolUse"); group; group = group->next)
         json_put_raw(out, group->raw);
     json_close(out, ']');
-    for (const struct json *event = others ? others->first : NULL; event; event = event->next) {
-        if (str_is(event->key, "PreToolUse"))
-            continue;
-        json_key_str(out, event->key);
-        json_put_raw(out, event->raw);
-    }
+    json_put_members(out, others, "PreToolUse");
     json_close(out, '}');
 }
 
@@ -441,12 +428,9 @@ void claude_initialize_too(struct buf *buf, const struct json *theirs)
 {
     const struct json *request = object_of(theirs, "request");
     struct json_out out = open_request(buf, json_text(theirs, "request_id"), "initialize");
-    for (const struct json *member = request ? request->first : NULL; member; member = member->next) {
-        if (str_is(member->key, "subtype") || str_is(member->key, "hooks"))
-            continue;
-        json_key_str(&out, member->key);
-        json_put_raw(&out, member->raw);
-    }
+    for (const struct json *member = request ? request->first : NULL; member; member = member->next)
+        if (!str_is(member->key, "subtype") && !str_is(member->key, "hooks"))
+            json_put_member(&out, member);
     put_hooks(&out, object_of(request, "hooks"));
     close_request(&out);
 }
@@ -471,8 +455,7 @@ void claude_prompt(struct buf *buf, struct str text)
     json_member(&out, "type", STR("user"));
     json_open_member(&out, "message", '{');
     json_member(&out, "role", STR("user"));
-    json_key(&out, "content");
-    json_put_str(&out, text);
+    json_member_always(&out, "content", text);
     json_close(&out, '}');
     json_close(&out, '}');
     end_line(buf);

@@ -1,16 +1,6 @@
 /* Forms as questions at the gate (forms.h). */
 #include "agents/forms.h"
 
-static void put_members(struct json_out *out, const struct json *object, const char *but)
-{
-    for (const struct json *one = object ? object->first : NULL; one; one = one->next) {
-        if (str_is(one->key, but))
-            continue;
-        json_key_str(out, one->key);
-        json_put_raw(out, one->raw);
-    }
-}
-
 bool forms_offer(struct buf *buf, const struct json *handshake, const char *capabilities, struct str value)
 {
     const struct json *params = json_get(handshake, "params"), *given = json_get(params, capabilities);
@@ -19,11 +9,11 @@ bool forms_offer(struct buf *buf, const struct json *handshake, const char *capa
         (given && given->type != JSON_OBJECT))
         return false;
     json_open(&out, '{');
-    put_members(&out, handshake, "params");
+    json_put_members(&out, handshake, "params");
     json_open_member(&out, "params", '{');
-    put_members(&out, params, capabilities);
+    json_put_members(&out, params, capabilities);
     json_open_member(&out, capabilities, '{');
-    put_members(&out, given, "elicitation");
+    json_put_members(&out, given, "elicitation");
     json_member_raw(&out, "elicitation", value);
     json_close(&out, '}');
     json_close(&out, '}');

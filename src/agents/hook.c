@@ -195,8 +195,7 @@ static void put_address(struct json_out *out, struct str url)
     json_open_member(out, "headers", '{');
     json_member(out, "Authorization", STR("Bearer $NOD_TOKEN"));
     json_close(out, '}');
-    json_key(out, "allowedEnvVars");
-    json_put_raw(out, STR("[\"NOD_TOKEN\"]"));
+    json_member_raw(out, "allowedEnvVars", STR("[\"NOD_TOKEN\"]"));
 }
 
 void agent_put_group(struct json_out *out, const struct agent_entry *entry, const char *more)

@@ -204,8 +204,7 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
     struct json_out out = rpc_open_result(buf, message->id);
     struct str wanted = json_text(message->params, "protocolVersion");
     json_member(&out, "protocolVersion", STR_IN(wanted, versions) ? wanted : str_of(versions[0]));
-    json_key(&out, "capabilities");
-    json_put_raw(&out, STR("{\"tools\":{}}"));
+    json_member_raw(&out, "capabilities", STR("{\"tools\":{}}"));
     json_open_member(&out, "serverInfo", '{');
     json_member(&out, "name", STR("nod"));
     json_member(&out, "version", STR(NOD_VERSION));

@@ -186,12 +186,7 @@ struct rc questions_answer(struct buf *buf, const struct questions *questions, c
     if (answer_count > questions->count)
         return err_set(err, ERR_INVALID, "%zu answers to %zu questions", answer_count, questions->count);
     json_open(&out, '{');
-    for (const struct json *member = questions->input->first; member; member = member->next) {
-        if (str_is(member->key, place))
-            continue;
-        json_key_str(&out, member->key);
-        json_put_raw(&out, member->raw);
-    }
+    json_put_members(&out, questions->input, place);
     json_open_member(&out, place, '{');
     for (size_t i = 0; i < questions->count; i++) {
         struct str answer = i < answer_count ? str_trim(answers[i]) : STR_NONE;

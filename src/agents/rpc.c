@@ -128,7 +128,6 @@ void rpc_put_text(struct json_out *out, struct str text)
 {
     json_open(out, '{');
     json_member(out, "type", STR("text"));
-    json_key(out, "text");
-    json_put_str(out, text);
+    json_member_always(out, "text", text);
     json_close(out, '}');
 }

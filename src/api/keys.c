@@ -121,12 +121,9 @@ static struct str body_signed(struct exchange *x)
     if (!x->body)
         return STR_NONE;
     json_open(&out, '{');
-    for (const struct json *member = x->body->first; member; member = member->next) {
-        if (str_is(member->key, "signature") || str_is(member->key, "proof"))
-            continue;
-        json_key_str(&out, member->key);
-        json_put_raw(&out, member->raw);
-    }
+    for (const struct json *member = x->body->first; member; member = member->next)
+        if (!str_is(member->key, "signature") && !str_is(member->key, "proof"))
+            json_put_member(&out, member);
     json_close(&out, '}');
     return arena_str(x->arena, buf_str(&buf));
 }

@@ -121,8 +121,7 @@ static void put_answers(struct json_out *out, const struct route *route)
         put_content(out, route->gives, stream_of(route));
     json_close(out, '}');
     if (route->handle == api_mcp_message) { /* a notification has no answer */
-        json_key(out, "202");
-        json_put_raw(out, STR("{\"description\":\"It was taken; there is nothing to say\"}"));
+        json_member_raw(out, "202", STR("{\"description\":\"It was taken; there is nothing to say\"}"));
     }
     json_open_member(out, "default", '{');
     json_member(out, "description", STR("An error, with the status of its code"));
@@ -233,14 +232,12 @@ void api_openapi_show(struct exchange *x)
     json_member(&out, "version", STR(NOD_VERSION));
     json_member(&out, "description", STR("A gate between AI agents and the world."));
     json_close(&out, '}');
-    json_key(&out, "security");
-    json_put_raw(&out, STR("[{\"token\":[]}]"));
+    json_member_raw(&out, "security", STR("[{\"token\":[]}]"));
     json_open_member(&out, "paths", '{');
     put_paths(&out);
     json_close(&out, '}');
     json_open_member(&out, "components", '{');
-    json_key(&out, "securitySchemes");
-    json_put_raw(&out, STR("{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
+    json_member_raw(&out, "securitySchemes", STR("{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
     put_schemas(&out);
     json_close(&out, '}');
     json_close(&out, '}');

@@ -162,8 +162,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
     json_member_u64(&out, "seq", seq);
     json_member(&out, "type", STR("text_chunk"));
     json_member(&out, "at", json_text(chunk, "at"));
-    json_key(&out, "text");
-    json_put_str(&out, told ? STR("") : more ? str_sub(text, heard.n, text.n) : text);
+    json_member_always(&out, "text", told ? STR("") : more ? str_sub(text, heard.n, text.n) : text);
     if (heard.n && !told && !more)
         json_member_bool(&out, "replaces", true);
     json_close(&out, '}');

@@ -239,14 +239,9 @@ static void answer_thread(struct exchange *x, const struct session *session)
     CHECK(thread);
     json_open(&out, '{');
     json_member(&out, "sessionId", session->id);
-    json_key(&out, "threadId");
-    json_put_str(&out, thread->id);
+    json_member_always(&out, "threadId", thread->id);
     json_member(&out, "id", thread->id);
-    json_key(&out, "parentId");
-    if (str_empty(thread->parent))
-        json_put_null(&out);
-    else
-        json_put_str(&out, thread->parent);
+    json_member_or_null(&out, "parentId", thread->parent);
     json_member(&out, "title", thread->title);
     json_member_time(&out, "createdAt", thread->at_ms);
     json_close(&out, '}');

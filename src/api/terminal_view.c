@@ -151,8 +151,7 @@ static void send_result(struct view *view, struct str call, struct str text, boo
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_content(view, &out, "user", "tool_result");
     json_member(&out, "tool_use_id", use_id(call));
-    json_key(&out, "content");
-    json_put_str(&out, text);
+    json_member_always(&out, "content", text);
     json_member_bool(&out, "is_error", is_error);
     send_content(view, &out, &buf);
 }
@@ -175,10 +174,8 @@ static void write_preview_data(struct json_out *out, const struct json *preview)
         bool skip = false;
         for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
             skip = skip || str_is(member->key, beside[i]);
-        if (skip)
-            continue;
-        json_key_str(out, member->key);
-        json_put_raw(out, member->raw);
+        if (!skip)
+            json_put_member(out, member);
     }
     json_close(out, '}');
 }

@@ -16,11 +16,7 @@ static void token_made(struct op *op)
     json_member(&out, "id", change->id);
     json_member(&out, "name", change->name);
     json_member(&out, "role", str_of(role_name(change->role)));
-    json_key(&out, "sessionId");
-    if (str_empty(change->session))
-        json_put_null(&out);
-    else
-        json_put_str(&out, change->session);
+    json_member_or_null(&out, "sessionId", change->session);
     if (change->role == ROLE_AGENT && gate_key(x->gate)) {
         char hex[2 * SIGN_PUBLIC_BYTES + 1];
         struct sign_public public = sign_public_of(gate_key(x->gate));

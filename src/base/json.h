@@ -92,11 +92,17 @@ void json_put_time(struct json_out *out, int64_t at_ms);
 /* Key and value in one; the first two leave out an empty string or null. The last one begins an object or an array. */
 void json_member(struct json_out *out, const char *key, struct str value);
 void json_member_raw(struct json_out *out, const char *key, struct str json);
+void json_member_always(struct json_out *out, const char *key, struct str value);  /* an empty string, too */
+void json_member_or_null(struct json_out *out, const char *key, struct str value); /* null for an empty one */
 void json_member_u64(struct json_out *out, const char *key, uint64_t value);
 void json_member_i64(struct json_out *out, const char *key, int64_t value);
 void json_member_bool(struct json_out *out, const char *key, bool value);
 void json_member_null(struct json_out *out, const char *key);
 void json_member_time(struct json_out *out, const char *key, int64_t at_ms);
 void json_open_member(struct json_out *out, const char *key, char bracket);
+/* A member of another object, as it came there. */
+void json_put_member(struct json_out *out, const struct json *member);
+/* All members of another object (NULL: none) but the one of this name. */
+void json_put_members(struct json_out *out, const struct json *object, const char *but);
 
 #endif

@@ -229,6 +229,21 @@ void json_member_raw(struct json_out *out, const char *key, struct str json)
     json_put_raw(out, json);
 }
 
+void json_member_always(struct json_out *out, const char *key, struct str value)
+{
+    json_key(out, key);
+    json_put_str(out, value);
+}
+
+void json_member_or_null(struct json_out *out, const char *key, struct str value)
+{
+    json_key(out, key);
+    if (str_empty(value))
+        json_put_null(out);
+    else
+        json_put_str(out, value);
+}
+
 void json_member_u64(struct json_out *out, const char *key, uint64_t value)
 {
     json_key(out, key);
@@ -263,6 +278,19 @@ void json_open_member(struct json_out *out, const char *key, char bracket)
 {
     json_key(out, key);
     json_open(out, bracket);
+}
+
+void json_put_member(struct json_out *out, const struct json *member)
+{
+    json_key_str(out, member->key);
+    json_put_raw(out, member->raw);
+}
+
+void json_put_members(struct json_out *out, const struct json *object, const char *but)
+{
+    for (const struct json *member = object ? object->first : NULL; member; member = member->next)
+        if (!str_is(member->key, but))
+            json_put_member(out, member);
 }
 
 void json_end_line(struct json_out *out)

@@ -87,8 +87,7 @@ static void note_text(struct wrapper *w, const char *type, struct str agent, str
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = open_note(&buf, type);
-    json_key(&out, "text");
-    json_put_str(&out, text.n > NOTE_BYTES_MAX ? str_sub(text, 0, NOTE_BYTES_MAX) : text);
+    json_member_always(&out, "text", text.n > NOTE_BYTES_MAX ? str_sub(text, 0, NOTE_BYTES_MAX) : text);
     post_note(w, &out, agent);
 }
 

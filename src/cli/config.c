@@ -27,8 +27,7 @@ static void print_json(struct buf *buf, const struct settings *settings)
     for (int i = 0; i < SETTING_COUNT; i++) {
         json_open(&out, '{');
         json_member(&out, "name", str_of(settings_table[i].name));
-        json_key(&out, "value");
-        json_put_str(&out, settings_show(settings, (enum setting_id)i));
+        json_member_always(&out, "value", settings_show(settings, (enum setting_id)i));
         json_member(&out, "from", settings_origin(settings, (enum setting_id)i));
         json_close(&out, '}');
     }

@@ -39,8 +39,7 @@ struct rc mark_assign_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
-    json_key(&out, "person");
-    json_put_str(&out, cli->argc > 1 ? str_of(cli->argv[1]) : STR(""));
+    json_member_always(&out, "person", cli->argc > 1 ? str_of(cli->argv[1]) : STR(""));
     json_close(&out, '}');
     return post(cli, "assign", buf_str(&body), "for anybody to answer", err);
 }

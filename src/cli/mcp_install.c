@@ -165,10 +165,8 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
     json_key(&out, "args");
     mcp_front_args(&out, arena, front);
     json_open_member(&out, "env", '{');
-    for (const struct json *one = env && env->type == JSON_OBJECT ? env->first : NULL; one; one = one->next) {
-        json_key_str(&out, one->key);
-        json_put_raw(&out, one->raw);
-    }
+    for (const struct json *one = env && env->type == JSON_OBJECT ? env->first : NULL; one; one = one->next)
+        json_put_member(&out, one);
     for (unsigned i = 0; mcp_front_variable(arena, front, i, &name, &value); i++) {
         json_key_str(&out, name);
         json_put_str(&out, value);
@@ -178,10 +176,8 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
         size_t i = 0;
         while (gone[i] && !str_is(one->key, gone[i]))
             i++;
-        if (gone[i])
-            continue;
-        json_key_str(&out, one->key);
-        json_put_raw(&out, one->raw);
+        if (!gone[i])
+            json_put_member(&out, one);
     }
     json_close(&out, '}');
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
@@ -332,10 +328,8 @@ static struct rc remember(struct install_work *work, struct err *err)
         bool again = false;
         for (size_t i = 0; i < work->count; i++)
             again = again || str_eq(work->changes[i].name, one->key);
-        if (again)
-            continue;
-        json_key_str(&out, one->key);
-        json_put_raw(&out, one->raw);
+        if (!again)
+            json_put_member(&out, one);
     }
     json_close(&out, '}');
     return buf.over ? err_set(err, ERR_TOO_LARGE, "too much to remember") : file_write_private(work->memory,

@@ -35,8 +35,7 @@ static void put_option(const struct cli *cli, struct json_out *out, const char *
     const char *value = option_text(cli, option);
     if (!value)
         return;
-    json_key(out, key);
-    json_put_str(out, str_of(value));
+    json_member_always(out, key, str_of(value));
 }
 
 /* Only what was given on the command line: a member that is absent leaves the session's setting as it is. */

@@ -116,8 +116,7 @@ static void put_own(struct json_out *out, const struct json *preview, bool is_ne
     for (const struct json *member = preview->first; member; member = member->next) {
         if (str_is(member->key, "fragment") || (is_new && str_is(member->key, "note")))
             continue;
-        json_key_str(out, member->key);
-        json_put_raw(out, member->raw);
+        json_put_member(out, member);
     }
     if (is_new)
         json_member(out, "note", STR("This makes a new file."));

@@ -171,19 +171,14 @@ static struct str decider(enum decision decision)
 
 static void write_decided_by(struct json_out *out, const struct call *call)
 {
-    json_key(out, "decidedBy");
     if (call->decision == DECISION_NONE) {
-        json_put_null(out);
+        json_member_null(out, "decidedBy");
         return;
     }
-    json_open(out, '{');
+    json_open_member(out, "decidedBy", '{');
     if (call->by_policy) {
         json_member(out, "kind", STR("policy"));
-        json_key(out, "rule");
-        if (str_empty(call->rule))
-            json_put_null(out);
-        else
-            json_put_str(out, call->rule);
+        json_member_or_null(out, "rule", call->rule);
         json_member(out, "source", call->source);
     } else {
         json_member(out, "kind", decider(call->decision));
@@ -199,11 +194,8 @@ void call_write_members(struct json_out *out, const struct call *call)
     json_member(out, "sessionId", call->session);
     json_member(out, "threadId", call->thread);
     json_member(out, "status", str_of(call_status_name(call->status)));
-    json_key(out, "decision");
-    if (call->decision == DECISION_NONE)
-        json_put_null(out);
-    else
-        json_put_str(out, str_of(decision_name(call->decision)));
+    json_member_or_null(out, "decision",
+                        call->decision == DECISION_NONE ? STR_NONE : str_of(decision_name(call->decision)));
     write_decided_by(out, call);
     if (call->no_opinion)
         json_member_bool(out, "noOpinion", true);

@@ -39,15 +39,6 @@ bool event_kind_is_note(enum event_kind kind)
            kind == EVENT_SYSTEM_PROMPT || kind == EVENT_USER_SYSTEM_PROMPT || kind == EVENT_RUN_STATUS;
 }
 
-static void put_or_null(struct json_out *out, const char *key, struct str value)
-{
-    json_key(out, key);
-    if (str_empty(value))
-        json_put_null(out);
-    else
-        json_put_str(out, value);
-}
-
 bool event_hides(enum event_kind kind, struct str member)
 {
     return kind == EVENT_TOKEN_CHANGED && str_is(member, "hash");
@@ -62,12 +53,9 @@ static void put_data(struct json_out *out, const struct event *event)
         return;
     }
     json_open_member(out, "data", '{');
-    for (const struct json *member = data->first; member; member = member->next) {
-        if (event_hides(event->kind, member->key))
-            continue;
-        json_key_str(out, member->key);
-        json_put_raw(out, member->raw);
-    }
+    for (const struct json *member = data->first; member; member = member->next)
+        if (!event_hides(event->kind, member->key))
+            json_put_member(out, member);
     json_close(out, '}');
 }
 
@@ -75,8 +63,8 @@ void event_write(struct json_out *out, const struct event *event)
 {
     json_open(out, '{');
     json_member_u64(out, "seq", event->seq);
-    put_or_null(out, "sessionId", event->session);
-    put_or_null(out, "threadId", event->thread);
+    json_member_or_null(out, "sessionId", event->session);
+    json_member_or_null(out, "threadId", event->thread);
     json_member(out, "type", str_of(event_kind_name(event->kind)));
     json_member_time(out, "at", event->at_ms);
     json_member(out, "actor", event->actor);

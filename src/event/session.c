@@ -209,11 +209,7 @@ void session_thread_write(struct json_out *out, const struct session_thread *thr
 {
     json_open(out, '{');
     json_member(out, "id", thread->id);
-    json_key(out, "parentId");
-    if (str_empty(thread->parent))
-        json_put_null(out);
-    else
-        json_put_str(out, thread->parent);
+    json_member_or_null(out, "parentId", thread->parent);
     json_member(out, "title", thread->title);
     json_member_time(out, "createdAt", thread->at_ms);
     json_close(out, '}');
@@ -224,10 +220,8 @@ void session_write(struct json_out *out, const struct session *session)
     json_open(out, '{');
     json_member(out, "id", session->id);
     json_member(out, "threadId", session->main_thread);
-    json_key(out, "title");
-    json_put_str(out, session->title);
-    json_key(out, "cwd");
-    json_put_str(out, session->cwd);
+    json_member_always(out, "title", session->title);
+    json_member_always(out, "cwd", session->cwd);
     if (session->cwd_proposed)
         json_member_bool(out, "cwdProposed", true);
     json_member(out, "permissionMode", session->mode);

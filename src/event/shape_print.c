@@ -34,8 +34,7 @@ static void put_type(struct json_out *out, const struct shape_field *field)
     if (field->type == SHAPE_TIME)
         json_member(out, "format", STR("date-time"));
     if (field->type == SHAPE_TEXTS) {
-        json_key(out, "items");
-        json_put_raw(out, STR("{\"type\":\"string\"}"));
+        json_member_raw(out, "items", STR("{\"type\":\"string\"}"));
     }
     if (field->type == SHAPE_WORD) {
         json_open_member(out, "enum", '[');

@@ -172,11 +172,7 @@ void token_write(struct json_out *out, const struct token *token)
     json_member(out, "id", token->id);
     json_member(out, "name", token->name);
     json_member(out, "role", str_of(role_name(token->role)));
-    json_key(out, "sessionId");
-    if (str_empty(token->session))
-        json_put_null(out);
-    else
-        json_put_str(out, token->session);
+    json_member_or_null(out, "sessionId", token->session);
     json_key(out, "scopes");
     scopes_write(out, token->scopes);
     if (token->older) {

@@ -283,15 +283,13 @@ static void put_lines(struct naming *n, const struct json *lines)
     }
     if (lines->type != JSON_ARRAY || buf.over)
         doubt(n, "its command is no list of lines that can be read");
-    json_key(n->out, "command");
-    json_put_str(n->out, buf_str(&buf));
+    json_member_always(n->out, "command", buf_str(&buf));
     n->changed = true;
 }
 
 static void put_command(struct naming *n, const struct json *value)
 {
-    json_key(n->out, "command");
-    json_put_str(n->out, command_of(n, value));
+    json_member_always(n->out, "command", command_of(n, value));
     n->changed = true;
 }
 

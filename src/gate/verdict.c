@@ -257,10 +257,8 @@ static void write_risk(struct json_out *out, unsigned risk)
 void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
 {
     write_risk(out, verdict->risk);
-    json_key(out, "risky");
-    json_put_bool(out, verdict->risky);
-    json_key(out, "riskWords"); /* the risk in words for people */
-    json_open(out, '[');
+    json_member_bool(out, "risky", verdict->risky);
+    json_open_member(out, "riskWords", '['); /* the risk in words for people */
     for (unsigned i = 0; risk_name(i)[0]; i++)
         if (verdict->risk >> i & 1)
             json_put_str(out, str_of(risk_words(i)));
@@ -313,8 +311,7 @@ void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, 
         json_open(out, '{');
         json_member(out, "effect", str_of(effect_name(EFFECT_DENY)));
         json_member(out, "why", str_of(err.text));
-        json_key(out, "rules");
-        json_put_raw(out, STR("[]"));
+        json_member_raw(out, "rules", STR("[]"));
         json_close(out, '}');
         return;
     }

@@ -34,8 +34,7 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
         json_close(&out, '}');
         json_close(&out, ']');
     }
-    json_key(&out, "allowed_mentions");
-    json_put_raw(&out, STR("{\"parse\":[]}"));
+    json_member_raw(&out, "allowed_mentions", STR("{\"parse\":[]}"));
     json_close(&out, '}');
     sending->method = method;
     sending->url = arena_printf(sending->arena, "%.*s%.*s", STR_ARG(sending->channel->secret), STR_ARG(where)).p;

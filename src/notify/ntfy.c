@@ -25,8 +25,7 @@ static void write_button(struct json_out *out, const struct sending *sending, co
     json_member(out, "label", str_of(label));
     json_member(out, "url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->base)));
     json_member(out, "method", STR("POST"));
-    json_key(out, "headers");
-    json_put_raw(out, STR("{\"Content-Type\":\"application/json\"}"));
+    json_member_raw(out, "headers", STR("{\"Content-Type\":\"application/json\"}"));
     json_member(out, "body", arena_printf(sending->arena, "{\"token\":\"%.*s\"}", STR_ARG(token)));
     json_member_bool(out, "clear", true);
     json_close(out, '}');

@@ -107,10 +107,8 @@ static void write_block(struct json_out *out, const struct block *block)
         json_member(out, "text", text);
     } else if (block->kind == BLOCK_THINKING) {
         json_member(out, "type", STR("thinking"));
-        json_key(out, "thinking");
-        json_put_str(out, text);
-        json_key(out, "signature");
-        json_put_str(out, buf_str(&block->signature));
+        json_member_always(out, "thinking", text);
+        json_member_always(out, "signature", buf_str(&block->signature));
     } else {
         json_member(out, "type", STR("tool_use"));
         json_member(out, "id", block->id);

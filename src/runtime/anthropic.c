@@ -28,8 +28,7 @@ static struct str text_block(struct arena *arena, struct str text)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "type", STR("text"));
-    json_key(&out, "text");
-    json_put_str(&out, text.n ? text : STR("(nothing)"));
+    json_member_always(&out, "text", text.n ? text : STR("(nothing)"));
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }
@@ -43,8 +42,7 @@ static struct str result_block(struct arena *arena, const struct talk *talk, con
     json_open(&out, '{');
     json_member(&out, "type", STR("tool_result"));
     json_member(&out, "tool_use_id", use->id);
-    json_key(&out, "content");
-    json_put_str(&out, text);
+    json_member_always(&out, "content", text);
     if (is_error)
         json_member_bool(&out, "is_error", true);
     json_close(&out, '}');

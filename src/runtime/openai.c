@@ -6,8 +6,7 @@ static void put_message(struct json_out *out, struct str role, struct str text)
 {
     json_open(out, '{');
     json_member(out, "role", role);
-    json_key(out, "content");
-    json_put_str(out, text);
+    json_member_always(out, "content", text);
     json_close(out, '}');
 }
 
@@ -18,8 +17,7 @@ static void put_use(struct json_out *out, const struct use *use)
     json_member(out, "type", STR("function"));
     json_open_member(out, "function", '{');
     json_member(out, "name", use->name);
-    json_key(out, "arguments");
-    json_put_str(out, use->input ? use->input->raw : STR("{}"));
+    json_member_always(out, "arguments", use->input ? use->input->raw : STR("{}"));
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -56,8 +54,7 @@ static void put_results(struct json_out *out, struct arena *arena, const struct 
         json_open(out, '{');
         json_member(out, "role", STR("tool"));
         json_member(out, "tool_call_id", use->id);
-        json_key(out, "content");
-        json_put_str(out, is_error ? arena_printf(arena, "Error: %.*s", STR_ARG(text)) : text);
+        json_member_always(out, "content", is_error ? arena_printf(arena, "Error: %.*s", STR_ARG(text)) : text);
         json_close(out, '}');
     }
 }

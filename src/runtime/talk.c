@@ -422,8 +422,7 @@ static void write_results(struct json_out *out, struct arena *arena, const struc
         json_open(out, '{');
         json_member(out, "type", STR("tool_result"));
         json_member(out, "tool_use_id", use->id);
-        json_key(out, "content");
-        json_put_str(out, talk_outcome(arena, talk, call, &is_error));
+        json_member_always(out, "content", talk_outcome(arena, talk, call, &is_error));
         json_member_bool(out, "is_error", is_error);
         json_close(out, '}');
     }

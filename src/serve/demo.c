@@ -204,8 +204,7 @@ static struct rc report(struct player *p, const struct demo_step *step, struct s
     JSON_SCOPE(buf, out, 64 << 10);
     const struct json *answer;
     json_open(&out, '{');
-    json_key(&out, "content");
-    json_put_str(&out, content);
+    json_member_always(&out, "content", content);
     json_close(&out, '}');
     struct str target = arena_printf(p->arena, "/api/tool-calls/%s/result?session=%.*s", step->id,
                                      STR_ARG(p->session));

@@ -81,10 +81,8 @@ static int64_t lines_of(struct str text)
 static void write_contents(struct json_out *out, const struct plan *plan)
 {
     if (plan->before.n <= CONTENT_SHOWN_MAX && plan->after.n <= CONTENT_SHOWN_MAX) {
-        json_key(out, "original_content");
-        json_put_str(out, plan->before);
-        json_key(out, "new_content");
-        json_put_str(out, plan->after);
+        json_member_always(out, "original_content", plan->before);
+        json_member_always(out, "new_content", plan->after);
     }
 }
 

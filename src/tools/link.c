@@ -194,12 +194,7 @@ static struct str name_executor(const struct tool_use *use, const struct json *p
 {
     JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
     json_open(&out, '{');
-    for (const struct json *one = preview->first; one; one = one->next) {
-        if (str_is(one->key, "executor"))
-            continue;
-        json_key_str(&out, one->key);
-        json_put_raw(&out, one->raw);
-    }
+    json_put_members(&out, preview, "executor");
     json_member(&out, "executor", str_of(use->link->user));
     json_close(&out, '}');
     return arena_str(use->arena, buf_str(&buf));

@@ -22,10 +22,8 @@ static struct str new_cell(struct arena *arena, struct str type, struct str id, 
     JSON_SCOPE(buf, out, FILE_BYTES_MAX);
     json_open(&out, '{');
     json_member(&out, "cell_type", type);
-    if (str_is(type, "code")) {
-        json_key(&out, "execution_count");
-        json_put_null(&out);
-    }
+    if (str_is(type, "code"))
+        json_member_null(&out, "execution_count");
     json_member(&out, "id", id);
     json_member_raw(&out, "metadata", STR("{}"));
     if (str_is(type, "code"))

@@ -49,11 +49,7 @@ static struct rc put_config(struct buf *buf, struct arena *arena, const char *gi
     if (given && given[0] && (rc_bad(json_parse(arena, str_of(given), &old, err)) || old->type != JSON_OBJECT))
         return err_set(err, ERR_INVALID, "OPENCODE_CONFIG_CONTENT is set, and is no object of JSON");
     json_open(&out, '{');
-    for (const struct json *m = old ? old->first : NULL; m; m = m->next)
-        if (!str_is(m->key, "plugin")) {
-            json_key_str(&out, m->key);
-            json_put_raw(&out, m->raw);
-        }
+    json_put_members(&out, old, "plugin");
     const struct json *plugins = json_get(old, "plugin");
     json_open_member(&out, "plugin", '[');
     for (const struct json *one = plugins && plugins->type == JSON_ARRAY ? plugins->first : NULL; one; one = one->next)

@@ -71,10 +71,8 @@ struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, con
         return rc;
     }
     struct json_out answer = rpc_open_result(out, message->id);
-    if (reads) {
-        json_key(&answer, "content");
-        json_put_str(&answer, text);
-    }
+    if (reads)
+        json_member_always(&answer, "content", text);
     rpc_close(&answer);
     return RC_OK;
 }

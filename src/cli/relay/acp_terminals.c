@@ -289,13 +289,11 @@ static struct acp_terminal *find(struct acp *acp, const struct acp_message *m)
 
 static void put_output(struct json_out *out, struct acp_terminal *terminal)
 {
-    json_key(out, "output");
-    json_put_str(out, kept_output(terminal));
+    json_member_always(out, "output", kept_output(terminal));
     json_member_bool(out, "truncated", terminal->truncated);
     if (!terminal->ended)
         return;
-    json_key(out, "exitStatus");
-    json_open(out, '{');
+    json_open_member(out, "exitStatus", '{');
     put_status(out, terminal->status);
     json_close(out, '}');
 }

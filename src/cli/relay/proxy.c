@@ -253,12 +253,6 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
     return know_again(held, ret_call, err);
 }
 
-static void put_member(struct json_out *out, const struct json *member)
-{
-    json_key_str(out, member->key);
-    json_put_raw(out, member->raw);
-}
-
 /* Writes the message with other arguments; unknown members stay. */
 static void put_edited(struct buf *buf, const struct json *message, struct str arguments)
 {
@@ -266,14 +260,11 @@ static void put_edited(struct buf *buf, const struct json *message, struct str a
     json_open(&out, '{');
     for (const struct json *m = message->first; m; m = m->next) {
         if (!str_is(m->key, "params")) {
-            put_member(&out, m);
+            json_put_member(&out, m);
             continue;
         }
-        json_key(&out, "params");
-        json_open(&out, '{');
-        for (const struct json *p = m->first; p; p = p->next)
-            if (!str_is(p->key, "arguments"))
-                put_member(&out, p);
+        json_open_member(&out, "params", '{');
+        json_put_members(&out, m, "arguments");
         json_member_raw(&out, "arguments", arguments);
         json_close(&out, '}');
     }

@@ -29,8 +29,7 @@ static void put_question(struct buf *buf, const struct proxy *proxy)
     json_member(&out, "jsonrpc", STR("2.0"));
     json_member(&out, "id", arena_printf(&arena, OUR_ID "%u", proxy->list_number));
     json_member(&out, "method", STR("tools/list"));
-    json_key(&out, "params");
-    json_open(&out, '{');
+    json_open_member(&out, "params", '{');
     json_member(&out, "cursor", proxy->cursor);
     if (proxy->modern)
         json_member_raw(&out, "_meta", STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","

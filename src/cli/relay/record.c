@@ -139,8 +139,7 @@ void relay_note(struct relay_gate *gate, struct str source, const char *type, co
         return;
     json_open(&out, '{');
     json_member(&out, "type", str_of(type));
-    json_key(&out, "data");
-    json_open(&out, '{');
+    json_open_member(&out, "data", '{');
     json_member(&out, "source", source);
     json_member(&out, "status", str_of(status));
     json_member(&out, status ? "stopReason" : "text", text);
