@@ -543,8 +543,7 @@ static void searched(struct op *op)
 /* The text as it stands in the JSON of events. */
 static struct str quote(struct arena *arena, struct str text)
 {
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_put_str(&out, text);
     struct str quoted = buf_str(&buf);
     return quoted.n > 2 ? arena_str(arena, str_sub(quoted, 1, quoted.n - 1)) : text;

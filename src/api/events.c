@@ -135,9 +135,8 @@ struct shared *form_sse(struct happening *happening, enum form form)
     if (happening->forms[form])
         return happening->forms[form];
     const struct event *event = happening->event;
-    BUF_SCOPE(json, LIMIT_EVENT_BYTES * 3);
+    JSON_SCOPE(json, out, LIMIT_EVENT_BYTES * 3);
     BUF_SCOPE(text, LIMIT_EVENT_BYTES * 3);
-    struct json_out out = json_out(&json);
     event_write(&out, event);
     if (form == FORM_SSE_CLOUD)
         make_cloud_event(&json);

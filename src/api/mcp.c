@@ -258,9 +258,8 @@ static void take_call(struct exchange *x)
 static void pending_session_found(void *arg, const struct session *session, const struct err *err)
 {
     struct exchange *x = arg;
-    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
+    JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&text);
     if (!session) {
         mcp_refuse(&line, x->state, str_of(err->text));
         exchange_answer(x, 200, &line);

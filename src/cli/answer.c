@@ -139,9 +139,8 @@ static struct rc collect(struct cli *cli, const struct answer_ask *asked, struct
 /* An answer is a permission with another input: the tool's own, with the answers in it. */
 static struct rc send(struct cli *cli, const struct answer_ask *asked, struct str input, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct arena *arena = &cli->arena;
-    struct json_out out = json_out(&body);
     struct reply reply;
     struct str call = json_text(asked->call, "toolCallId"), session = json_text(asked->call, "sessionId");
     json_open(&out, '{');

@@ -462,9 +462,8 @@ static void run(struct wrapper *w)
 
 static struct str new_session_body(struct wrapper *w, const char *session)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     struct arena *arena = &w->cli->arena;
-    struct json_out out = json_out(&buf);
     json_open(&out, '{');
     json_member(&out, "title", arena_printf(arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd))));
     json_member(&out, "cwd", w->asks.cwd);

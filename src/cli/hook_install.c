@@ -121,9 +121,8 @@ static int64_t person_seconds(const struct agent *agent)
  * than ours. */
 static void put_ours(struct buf *buf, const struct edit *edit, const struct agent_event *event, unsigned depth)
 {
-    BUF_SCOPE(text, SETTINGS_BYTES_MAX);
+    JSON_SCOPE(text, out, SETTINGS_BYTES_MAX);
     struct arena *arena = &edit->cli->arena;
-    struct json_out out = json_out(&text);
     const struct json *json;
     bool waits = event->kind == HOOK_BEFORE || event->kind == HOOK_PERMISSION;
     int64_t seconds = waits ? person_seconds(edit->agent) : TOLD_S, wait_s = seconds - SPARE_S;

@@ -232,9 +232,8 @@ struct rc policy_remove_command(struct cli *cli, struct err *err)
 
 struct rc policy_try_command(struct cli *cli, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    struct json_out out = json_out(&body);
     struct arena *arena = &cli->arena;
     struct reply reply;
     int64_t calls = 0, covered = 0, asked = 0;

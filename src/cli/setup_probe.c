@@ -90,9 +90,8 @@ static struct rc arrives(struct probe *probe, const struct json **ret_call, stru
 /* The test call is denied, so that even a hook that is wired wrongly runs nothing. */
 static struct rc deny(struct probe *probe, const struct json *call, struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct arena *arena = &probe->cli->arena;
-    struct json_out out = json_out(&body);
     struct reply reply;
     json_open(&out, '{');
     json_member(&out, "decision", STR("deny"));

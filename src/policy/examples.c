@@ -24,8 +24,7 @@ struct rc example_facts(struct arena *arena, const struct rule *rule, struct str
 {
     const struct json *input;
     struct str field = example_field(rule);
-    BUF_SCOPE(buf, 1 << 20);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, 1 << 20);
     json_open(&out, '{');
     if (!str_empty(field)) {
         json_key_str(&out, field);

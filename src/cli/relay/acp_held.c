@@ -164,8 +164,7 @@ static void serve(struct acp_held *held, struct str call)
     struct rc rc = starts ? acp_serve_terminal(acp, held->session, &held->message, &held->ask, call, &line, &err)
                           : acp_serve_file(acp, held->session, &held->message, &held->plan, &line, &err);
     if (!str_empty(call) && (!starts || rc_bad(rc))) {
-        BUF_SCOPE(said, LIMIT_BODY_BYTES);
-        struct json_out out = json_out(&said);
+        JSON_SCOPE(said, out, LIMIT_BODY_BYTES);
         json_put_str(&out, rc_ok(rc) ? STR("done") : str_of(err.text));
         relay_report(&held->session->gate, call, buf_str(&said), rc_bad(rc));
     }

@@ -146,8 +146,7 @@ static void forget(struct acp_terminal *terminal)
 /* The output becomes the result of the call that the command was allowed by. */
 static void report_end(struct acp_terminal *terminal)
 {
-    BUF_SCOPE(content, OUTPUT_BYTES_MAX * 8);
-    struct json_out out = json_out(&content);
+    JSON_SCOPE(content, out, OUTPUT_BYTES_MAX * 8);
     lock(terminal->acp);
     json_put_str(&out, kept_output(terminal));
     unlock(terminal->acp);

@@ -27,8 +27,7 @@ void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_reco
 
 static struct str session_body(struct relay_gate *gate)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_member(&out, "title", gate->title);
     json_member(&out, "cwd", gate->cwd);
@@ -198,8 +197,7 @@ void relay_ask_cancel(struct relay_gate *gate, struct str id)
 void relay_report(struct relay_gate *gate, struct str id, struct str content, bool is_error)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
     json_key(&out, "content");
     if (content.n > REPORT_BYTES_MAX)

@@ -133,8 +133,7 @@ void relay_record_end(struct relay_record *record)
 void relay_note(struct relay_gate *gate, struct str source, const char *type, const char *status, struct str text)
 {
     ARENA_SCOPE(arena);
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&buf);
+    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     if (str_empty(gate->thread) || (str_empty(text) && !status))
         return;
     json_open(&out, '{');
