@@ -135,8 +135,7 @@ static void put_denial(struct buf *buf, const struct mcp_message *message, struc
     json_open(&out, '{');
     json_member(&out, "behavior", STR("deny"));
     json_member(&out, "message", words);
-    if (interrupt)
-        json_member_bool(&out, "interrupt", true);
+    json_member_flag(&out, "interrupt", interrupt);
     json_close(&out, '}');
     put_text(buf, message, buf_str(&text), false);
 }

@@ -163,8 +163,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
     json_member(&out, "type", STR("text_chunk"));
     json_member(&out, "at", json_text(chunk, "at"));
     json_member_always(&out, "text", told ? STR("") : more ? str_sub(text, heard.n, text.n) : text);
-    if (heard.n && !told && !more)
-        json_member_bool(&out, "replaces", true);
+    json_member_flag(&out, "replaces", heard.n && !told && !more);
     json_close(&out, '}');
     struct str rest = told ? arena_str(&scratch, str_sub(heard, text.n, heard.n)) : STR_NONE;
     buf_clear(&listener->heard);

@@ -97,6 +97,7 @@ void json_member_or_null(struct json_out *out, const char *key, struct str value
 void json_member_u64(struct json_out *out, const char *key, uint64_t value);
 void json_member_i64(struct json_out *out, const char *key, int64_t value);
 void json_member_bool(struct json_out *out, const char *key, bool value);
+void json_member_flag(struct json_out *out, const char *key, bool value); /* true, or nothing */
 void json_member_null(struct json_out *out, const char *key);
 void json_member_time(struct json_out *out, const char *key, int64_t at_ms);
 void json_open_member(struct json_out *out, const char *key, char bracket);

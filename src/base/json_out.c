@@ -262,6 +262,12 @@ void json_member_bool(struct json_out *out, const char *key, bool value)
     json_put_bool(out, value);
 }
 
+void json_member_flag(struct json_out *out, const char *key, bool value)
+{
+    if (value)
+        json_member_bool(out, key, true);
+}
+
 void json_member_null(struct json_out *out, const char *key)
 {
     json_key(out, key);

@@ -140,8 +140,7 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
     json_member(&out, "layer", session ? STR("session") : STR("user"));
     json_member(&out, "sessionId", str_of(session));
     TRY(put_project(cli, &out, err));
-    if (option_flag(cli, "force"))
-        json_member_bool(&out, "force", true);
+    json_member_flag(&out, "force", option_flag(cli, "force"));
     if (uses)
         json_member_u64(&out, "uses", uses);
     if (people)

@@ -197,8 +197,7 @@ void call_write_members(struct json_out *out, const struct call *call)
     json_member_or_null(out, "decision",
                         call->decision == DECISION_NONE ? STR_NONE : str_of(decision_name(call->decision)));
     write_decided_by(out, call);
-    if (call->no_opinion)
-        json_member_bool(out, "noOpinion", true);
+    json_member_flag(out, "noOpinion", call->no_opinion);
     json_member(out, "reason", call->why);
     json_member(out, "rule", call->rule);
     json_member_raw(out, "input", call_effective_input(call));

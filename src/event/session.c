@@ -222,8 +222,7 @@ void session_write(struct json_out *out, const struct session *session)
     json_member(out, "threadId", session->main_thread);
     json_member_always(out, "title", session->title);
     json_member_always(out, "cwd", session->cwd);
-    if (session->cwd_proposed)
-        json_member_bool(out, "cwdProposed", true);
+    json_member_flag(out, "cwdProposed", session->cwd_proposed);
     json_member(out, "permissionMode", session->mode);
     json_open_member(out, "toolPolicies", '{');
     for (size_t i = 0; i < session->tool_count; i++) {

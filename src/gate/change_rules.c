@@ -132,8 +132,7 @@ static void write_user_rule(struct json_out *out, const struct gate *gate, const
         json_member(out, "asleep", STR("from before rules belonged to projects: bind it to one, or to everywhere"));
     else if (source->reach == REACH_PROJECT && source->effect == EFFECT_ALLOW && !project_stands(&source->project))
         json_member(out, "asleep", STR("its folder is gone, or another stands in its place"));
-    if (record->unbound)
-        json_member_bool(out, "unbound", true);
+    json_member_flag(out, "unbound", record->unbound);
     write_hits(out, gate, source->id);
     json_close(out, '}');
 }

@@ -131,10 +131,8 @@ static void put_state(struct json_out *out, const struct open *open)
 {
     if (open)
         put_marks(out, open->marks);
-    if (open && open->alerted)
-        json_member_bool(out, "alerted", true);
-    if (open && open->left)
-        json_member_bool(out, "nobodyWaits", true);
+    json_member_flag(out, "alerted", open && open->alerted);
+    json_member_flag(out, "nobodyWaits", open && open->left);
 }
 
 /* For calls that several persons must allow: who has, and with which change of the input. */
@@ -195,8 +193,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
         put_risk(out, arena, arena_printf(arena, "{%.*s}", STR_ARG(by_rules)));
     else
         json_put_raw(out, by_rules);
-    if (cut)
-        json_member_bool(out, "cut", true);
+    json_member_flag(out, "cut", cut);
     const struct open *known = open_find(gate, open->request.session, open->request.call);
     put_state(out, known);
     put_people(out, known, whole);

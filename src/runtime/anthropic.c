@@ -43,8 +43,7 @@ static struct str result_block(struct arena *arena, const struct talk *talk, con
     json_member(&out, "type", STR("tool_result"));
     json_member(&out, "tool_use_id", use->id);
     json_member_always(&out, "content", text);
-    if (is_error)
-        json_member_bool(&out, "is_error", true);
+    json_member_flag(&out, "is_error", is_error);
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }

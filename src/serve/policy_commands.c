@@ -25,8 +25,7 @@ static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struc
     json_member(&out, "effect", str_of(effect_name(rule->effect)));
     json_member(&out, "rule", rule->text);
     json_member(&out, "reason", rule->reason);
-    if (option_flag(cli, "force"))
-        json_member_bool(&out, "force", true);
+    json_member_flag(&out, "force", option_flag(cli, "force"));
     json_close(&out, '}');
     return remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err);
 }

@@ -288,7 +288,6 @@ void diff_write(struct json_out *out, struct str path, struct str before, struct
     json_member_raw(out, "marks", arena_printf(&arena, "[%.*s]", STR_ARG(buf_str(&page.marks))));
     json_member_i64(out, "added", count(diff.added, diff.b.n));
     json_member_i64(out, "removed", count(diff.gone, diff.a.n));
-    if (page.cut)
-        json_member_bool(out, "cut", true);
+    json_member_flag(out, "cut", page.cut);
     buf_done(&page.marks);
 }

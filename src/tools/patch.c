@@ -105,8 +105,7 @@ static void put_own(struct json_out *out, struct patch_file *file)
     json_close(out, ']');
     json_member_i64(out, "added", file->added);
     json_member_i64(out, "removed", file->removed);
-    if (!is_kind(file, "Add"))
-        json_member_bool(out, "fragment", true);
+    json_member_flag(out, "fragment", !is_kind(file, "Add"));
 }
 
 /* ---- applied to the file ---- */
@@ -245,8 +244,7 @@ static void put_file(struct json_out *out, struct patch_file *file, const struct
     ARENA_SCOPE(scratch);
     json_member(out, "file_path", file->path);
     json_member_bool(out, "is_new_file", is_kind(file, "Add"));
-    if (is_kind(file, "Delete"))
-        json_member_bool(out, "deleted", true);
+    json_member_flag(out, "deleted", is_kind(file, "Delete"));
     if (is_kind(file, "Add") || !use || !put_placed(out, file, use, &note))
         put_own(out, file);
     if (file->moved_to.n) {

@@ -55,6 +55,38 @@ static void empty_members_are_left_out(void **state)
     assert_string_equal(buf_c(&buf), "{\"c\":\"d\"}");
 }
 
+static void members_that_may_be_empty(void **state)
+{
+    (void)state;
+    JSON_SCOPE(buf, out, 1000);
+    json_open(&out, '{');
+    json_member_always(&out, "a", STR_NONE);
+    json_member_or_null(&out, "b", STR_NONE);
+    json_member_or_null(&out, "c", STR("x"));
+    json_member_flag(&out, "d", false);
+    json_member_flag(&out, "e", true);
+    json_close(&out, '}');
+    assert_string_equal(buf_c(&buf), "{\"a\":\"\",\"b\":null,\"c\":\"x\",\"e\":true}");
+}
+
+static void members_of_another_object(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    JSON_SCOPE(buf, out, 1000);
+    const struct json *object;
+    assert_true(rc_ok(json_parse(&arena, STR("{\"a\":[1, 2.50],\"b\":{},\"c\\n\":\"\"}"), &object, NULL)));
+    assert_true(str_is(json_first(object, "a")->raw, "1"));
+    assert_null(json_first(object, "b"));
+    assert_null(json_first(object, "absent"));
+    json_open(&out, '{');
+    json_put_member(&out, object->first);
+    json_put_members(&out, object, "a");
+    json_put_members(&out, NULL, "a");
+    json_close(&out, '}');
+    assert_string_equal(buf_c(&buf), "{\"a\":[1, 2.50],\"b\":{},\"c\\n\":\"\"}");
+}
+
 static void strings(void **state)
 {
     (void)state;
@@ -129,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas),  cmocka_unit_test(empty_members_are_left_out),
+        cmocka_unit_test(members_that_may_be_empty), cmocka_unit_test(members_of_another_object),
         cmocka_unit_test(strings), cmocka_unit_test(strings_come_back),
         cmocka_unit_test(doubles),
     };
