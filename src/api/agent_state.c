@@ -134,9 +134,7 @@ static void read_page(struct state_read *state, uint64_t after)
                   (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
     read->after = after;
     read->limit = LIMIT_PAGE_EVENTS;
-    read->done = page_read;
-    read->arg = state;
-    gate_read(state->x->gate, read);
+    gate_read(state->x->gate, read, page_read, state);
 }
 
 static void state_session_found(struct exchange *x, const struct session *session)

@@ -118,12 +118,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     listing->list.in_order = after != UINT64_MAX;
     listing->list.after = listing->list.in_order ? after : 0;
     x->state = listing;
-    struct read *read = read_new(READ_CALL);
-    read->session = STR("-");
-    read->call = STR("-");
-    read->done = caught_up;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read_new_call(STR("-"), STR("-")), caught_up, x);
 }
 
 void api_pending_all(struct exchange *x)
@@ -165,12 +160,7 @@ static void waiting_call_read(struct read *read)
 
 static void pending_show_found(struct exchange *x, const struct session *session)
 {
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, session->id);
-    read->call = arena_str(&read->arena, x->params[1]);
-    read->done = waiting_call_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read_new_call(session->id, x->params[1]), waiting_call_read, x);
 }
 
 void api_pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }

@@ -358,12 +358,7 @@ static void settle_next(struct audit *audit)
         finish(audit);
         return;
     }
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, audit->unsure->session);
-    read->call = arena_str(&read->arena, audit->unsure->call);
-    read->done = call_settled;
-    read->arg = audit;
-    gate_read(audit->x->gate, read);
+    gate_read(audit->x->gate, read_new_call(audit->unsure->session, audit->unsure->call), call_settled, audit);
 }
 
 /* ---- windows ---- */
@@ -451,9 +446,7 @@ static void read_piece(struct audit *audit, uint64_t after)
     read->kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
     read->after = after;
     read->limit = WINDOW_EVENTS;
-    read->done = piece_read;
-    read->arg = audit;
-    gate_read(audit->x->gate, read);
+    gate_read(audit->x->gate, read, piece_read, audit);
 }
 
 /* Stops at the limit, at the start of the log, and after SCAN_EVENTS events: a filter that finds nothing must not
@@ -521,12 +514,7 @@ static void next_hit(struct audit *audit)
         return;
     }
     const struct search_hit *hit = &search->hits[audit->hit++];
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, hit->session);
-    read->call = arena_str(&read->arena, hit->call);
-    read->done = hit_read;
-    read->arg = audit;
-    gate_read(audit->x->gate, read);
+    gate_read(audit->x->gate, read_new_call(hit->session, hit->call), hit_read, audit);
 }
 
 /* Without an index (it is being built, or cannot be opened) the search goes through the log: slower, with the same

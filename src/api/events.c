@@ -102,9 +102,7 @@ static void read_page(struct exchange *x, const struct event_scope *scope)
     read->kinds = scope->kinds;
     read->after = scope->after;
     read->limit = scope->limit;
-    read->done = page_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read, page_read, x);
 }
 
 /* ---- the stream ---- */

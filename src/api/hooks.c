@@ -278,9 +278,7 @@ static void read_open(struct hooking *h, void (*done)(struct read *read))
 {
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, h->session);
-    read->done = done;
-    read->arg = h;
-    gate_read(h->x->gate, read);
+    gate_read(h->x->gate, read, done, h);
 }
 
 /* A message that only tells something (a call is over, the agent is idle) makes no session and is never refused. */

@@ -59,12 +59,7 @@ static void read_call(struct exchange *x, const struct session *session, struct 
     mark->actor = x->actor;
     mark->by = x->token_id;
     x->state = mark;
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, session->id);
-    read->call = arena_str(&read->arena, x->params[1]);
-    read->done = call_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read_new_call(session->id, x->params[1]), call_read, x);
 }
 
 static void snooze(struct exchange *x, const struct session *session)

@@ -360,9 +360,7 @@ void api_policy_try(struct exchange *x)
     read->kinds = (uint64_t)1 << EVENT_TOOL_CALL;
     read->after = last > TRY_WINDOW ? last - TRY_WINDOW : 0;
     read->limit = TRY_EVENTS;
-    read->done = history_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read, history_read, x);
 }
 
 /* ---- trust ---- */

@@ -224,9 +224,7 @@ void api_sessions_list(struct exchange *x)
     struct read *read = read_new(READ_SESSIONS);
     read->limit = (unsigned)limit;
     read->before = before;
-    read->done = sessions_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read, sessions_read, x);
 }
 
 /* ---- threads ---- */

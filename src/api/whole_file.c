@@ -52,14 +52,9 @@ static void session_found(struct exchange *x, const struct session *session)
         return;
     }
     struct str *root = arena_new(x->arena, struct str);
-    struct read *read = read_new(READ_CALL);
     *root = arena_str(x->arena, session->cwd);
     x->state = root;
-    read->session = arena_str(&read->arena, session->id);
-    read->call = arena_str(&read->arena, x->params[1]);
-    read->done = call_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    gate_read(x->gate, read_new_call(session->id, x->params[1]), call_read, x);
 }
 
 void api_pending_file(struct exchange *x) { exchange_with_session(x, x->params[0], session_found); }

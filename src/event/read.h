@@ -83,6 +83,8 @@ struct read {
 };
 
 struct read *read_new(enum read_kind kind);
+/* A READ_CALL with copies of both ids. */
+struct read *read_new_call(struct str session, struct str call);
 void read_free(struct read *read);
 /* Whether all seqs between these two are archived. True also for some that were archived after the events were read. */
 bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq);

@@ -40,6 +40,14 @@ struct read *read_new(enum read_kind kind)
     return read;
 }
 
+struct read *read_new_call(struct str session, struct str call)
+{
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, session);
+    read->call = arena_str(&read->arena, call);
+    return read;
+}
+
 bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq)
 {
     uint64_t next = before + 1;

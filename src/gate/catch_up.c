@@ -31,9 +31,7 @@ static void start_catching_up(struct gate *gate)
     struct read *read = read_new(READ_EVENTS);
     read->after = UINT64_MAX;
     read->limit = 1;
-    read->done = caught_up;
-    read->arg = gate;
-    store_read(gate->store, read);
+    gate_read(gate, read, caught_up, gate);
 }
 
 void gate_catch_up(struct gate *gate, struct op *op)

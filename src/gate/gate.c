@@ -123,7 +123,12 @@ void gate_close(struct gate *gate)
     free(gate);
 }
 
-void gate_read(struct gate *gate, struct read *read) { store_read(gate->store, read); }
+void gate_read(struct gate *gate, struct read *read, void (*done)(struct read *read), void *arg)
+{
+    read->done = done;
+    read->arg = arg;
+    store_read(gate->store, read);
+}
 
 size_t gate_calls_of(struct read *read, struct call **ret_calls)
 {

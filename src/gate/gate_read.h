@@ -10,8 +10,8 @@
 struct gate;
 struct search_index;
 
-/* Reads what store.h can read; `read` comes back by its own `done`. */
-void gate_read(struct gate *gate, struct read *read);
+/* Reads what store.h can read, and gives `read` to `done`, with `arg` in it. */
+void gate_read(struct gate *gate, struct read *read, void (*done)(struct read *read), void *arg);
 /* A READ_EVENTS without `limit`, answered with all there is instead of a page. */
 void gate_read_whole(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */

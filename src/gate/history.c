@@ -12,9 +12,7 @@
 struct history *history_new(struct str session, struct str call)
 {
     struct history *history = heap_new(sizeof *history);
-    history->read = read_new(READ_CALL);
-    history->read->session = arena_str(&history->read->arena, session);
-    history->read->call = arena_str(&history->read->arena, call);
+    history->read = read_new_call(session, call);
     return history;
 }
 
@@ -78,9 +76,7 @@ void gate_read_history(struct gate *gate, struct history *history)
 {
     CHECK(history->op.done);
     history->op.gate = gate;
-    history->read->done = events_read;
-    history->read->arg = history;
-    gate_read(gate, history->read);
+    gate_read(gate, history->read, events_read, history);
 }
 
 /* ---- writing ---- */

@@ -192,9 +192,7 @@ static void finish(struct recovery *recovery, const struct err *err)
 static void read_next(struct recovery *recovery, enum read_kind kind, void (*done)(struct read *))
 {
     struct read *read = read_new(kind);
-    read->done = done;
-    read->arg = recovery;
-    store_read(recovery->gate->store, read);
+    gate_read(recovery->gate, read, done, recovery);
 }
 
 /* Another node may have stored events after this read, and the gate has seen them already. Then the answer is stale,

@@ -51,9 +51,7 @@ static void ask_page(struct gate *gate, uint64_t after)
     read->kinds = UINT64_C(1) << EVENT_TOOL_CALL;
     read->after = after;
     read->limit = LIMIT_PAGE_EVENTS;
-    read->done = page_read;
-    read->arg = gate;
-    store_read(gate->store, read);
+    gate_read(gate, read, page_read, gate);
 }
 
 void rule_hits_begin(struct gate *gate)

@@ -85,10 +85,8 @@ static void read_next(struct history_search *search)
     read->kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
     read->after = last ? last - 1 : 0;
     read->limit = LIMIT_PAGE_EVENTS;
-    read->done = read_done;
-    read->arg = search;
     search->read = read;
-    gate_read(search->op.gate, read);
+    gate_read(search->op.gate, read, read_done, search);
 }
 
 /* Ends at once, as not ready, when the text is too short for the index or another search is bringing it up to

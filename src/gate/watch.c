@@ -74,10 +74,8 @@ void gate_watch_more(struct watcher *w)
     read->kinds = w->kinds;
     read->after = w->after;
     read->limit = PAGE_EVENTS;
-    read->done = page_read;
-    read->arg = w;
     w->reading = read;
-    store_read(w->gate->store, read);
+    gate_read(w->gate, read, page_read, w);
 }
 
 void gate_watch(struct gate *gate, struct watcher *w)

@@ -56,9 +56,7 @@ static void ask_page(struct whole *whole)
     page->kinds = answer->kinds;
     page->after = answer->event_count ? answer->events[answer->event_count - 1].seq : answer->after;
     page->limit = LIMIT_PAGE_EVENTS;
-    page->done = page_read;
-    page->arg = whole;
-    store_read(whole->gate->store, page);
+    gate_read(whole->gate, page, page_read, whole);
 }
 
 void gate_read_whole(struct gate *gate, struct read *read)

@@ -199,9 +199,7 @@ static void withdraw_open(struct runtime *runtime, struct str session, struct st
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, session);
     read->thread = arena_str(&read->arena, thread);
-    read->done = open_read;
-    read->arg = runtime;
-    gate_read(runtime->gate, read);
+    gate_read(runtime->gate, read, open_read, runtime);
 }
 
 static void cancel_read(struct read *read);

@@ -186,9 +186,7 @@ static void read_runs(struct runtime *runtime, uint64_t after)
     struct read *read = read_new(READ_RUNS);
     runtime->unread = false;
     read->after = after;
-    read->done = runs_read;
-    read->arg = runtime;
-    gate_read(runtime->gate, read);
+    gate_read(runtime->gate, read, runs_read, runtime);
 }
 
 /* ---- the runtime ---- */

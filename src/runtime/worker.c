@@ -40,9 +40,7 @@ static void read_done(struct read *read) { loop_call_finish(&((struct batch *)re
 static void start_read(struct loop_call *loop_call)
 {
     struct batch *batch = loop_call->arg;
-    batch->read->done = read_done;
-    batch->read->arg = batch;
-    gate_read(batch->worker->runtime->gate, batch->read);
+    gate_read(batch->worker->runtime->gate, batch->read, read_done, batch);
 }
 
 static void start_read_whole(struct loop_call *loop_call)
