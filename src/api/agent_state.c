@@ -165,13 +165,7 @@ struct state_stream {
     char session[];
 };
 
-static void state_call_free(struct state_call *known)
-{
-    if (!known)
-        return;
-    arena_done(&known->arena);
-    free(known);
-}
+static void state_call_free(struct state_call *known) { arena_free(known); }
 
 /* `watcher.after` is the seq of the last event told, so that Last-Event-ID lets a client go on where it was. */
 static void send_state(struct state_stream *s, const char *type, struct str json)

@@ -10,7 +10,6 @@
 #include "io/links.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static void add_host(struct api *api, struct api_host host)
 {
@@ -56,8 +55,7 @@ struct api *api_new(const struct api_options *options)
 void api_free(struct api *api)
 {
     below_free(api->below);
-    arena_done(&api->arena);
-    free(api);
+    arena_free(api);
 }
 
 void api_set_server(struct api *api, const struct http_server *server) { api->server = server; }

@@ -8,8 +8,6 @@
 #include "agents/rpc.h"
 #include "api/exchange.h"
 
-#include <stdlib.h>
-
 enum { PIECE_MS = 8000, PLAIN_MS = 50000 };
 
 /* The state of one MCP call; it outlives its request once the stream has begun. */
@@ -45,8 +43,7 @@ static void free_held(struct mcp_call_held *held)
 {
     arena_done(&held->spare);
     arena_done(&held->piece);
-    arena_done(&held->arena);
-    free(held);
+    arena_free(held);
 }
 
 static void give(struct mcp_call_held *held, const struct buf *line)

@@ -9,7 +9,6 @@
 
 #include "event/run.h"
 
-#include <stdlib.h>
 
 enum { HEARD_BYTES_MAX = 1 << 20 };
 
@@ -245,8 +244,7 @@ static void drained(struct http_stream *stream, void *arg)
 static void listener_free(struct listener *listener)
 {
     buf_done(&listener->heard);
-    arena_done(&listener->arena);
-    free(listener);
+    arena_free(listener);
 }
 
 static void gone(struct http_stream *stream, void *arg)

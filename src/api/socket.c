@@ -230,8 +230,7 @@ static void subscription_free(struct subscription *s)
 {
     struct socket_channel *channel = s->channel;
     channel->open_requests--;
-    arena_done(&s->arena);
-    free(s);
+    arena_free(s);
     free_if_over(channel);
 }
 

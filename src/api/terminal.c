@@ -42,8 +42,7 @@ static void free_if_over(struct terminal *terminal)
         return;
     while (terminal->views)
         terminal_view_free(terminal->views);
-    arena_done(&terminal->arena);
-    free(terminal);
+    arena_free(terminal);
 }
 
 /* May free the terminal, too: nothing of either may be used afterwards. */
@@ -51,8 +50,7 @@ void terminal_act_free(struct terminal_act *act)
 {
     struct terminal *terminal = act->terminal;
     terminal->open--;
-    arena_done(&act->arena);
-    free(act);
+    arena_free(act);
     free_if_over(terminal);
 }
 
@@ -369,8 +367,6 @@ void api_agent_terminal_open(struct exchange *x)
     terminal->api = x->api;
     terminal->token = x->token;
     terminal->socket = http_socket_start(x->http, &options);
-    if (!terminal->socket) {
-        arena_done(&terminal->arena);
-        free(terminal);
-    }
+    if (!terminal->socket)
+        arena_free(terminal);
 }

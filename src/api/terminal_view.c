@@ -10,17 +10,10 @@
 #include "base/digest.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- calls ---- */
 
-static void asked_free(struct terminal_ask *asked)
-{
-    if (!asked)
-        return;
-    arena_done(&asked->arena);
-    free(asked);
-}
+static void asked_free(struct terminal_ask *asked) { arena_free(asked); }
 
 static void forget_call(struct view *view, struct str call) { asked_free(map_take(&view->calls, call)); }
 
@@ -507,8 +500,7 @@ void terminal_view_free(struct view *view)
     MAP_EACH(&view->calls, each)
         asked_free(each.value);
     map_done(&view->calls);
-    arena_done(&view->arena);
-    free(view);
+    arena_free(view);
 }
 
 /* Removes the oldest view whose run is over. */

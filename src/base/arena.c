@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct arena_block {
     struct arena_block *next;
@@ -113,6 +114,12 @@ void arena_done(struct arena *arena)
         block = next;
     }
     *arena = (struct arena){0};
+}
+
+void arena_free_with(struct arena *arena, void *owner)
+{
+    arena_done(arena);
+    free(owner);
 }
 
 struct arena arena_take(struct arena *arena)

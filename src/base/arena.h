@@ -35,6 +35,9 @@ struct str arena_printf(struct arena *arena, const char *format, ...) __attribut
 const char *arena_c(struct arena *arena, struct str s);
 /* Frees everything; the arena is ready to use again. */
 void arena_done(struct arena *arena);
+/* Frees an object of heap_new together with the arena in its member `arena`; NULL is none. */
+#define arena_free(owner) ((owner) ? arena_free_with(&(owner)->arena, (owner)) : (void)0)
+void arena_free_with(struct arena *arena, void *owner);
 /* Moves everything to the caller and leaves the arena empty. */
 struct arena arena_take(struct arena *arena);
 

@@ -16,7 +16,6 @@
 #include "cli/view.h"
 #include "http/http.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -64,8 +63,7 @@ static void leave(struct claude_asking *asking)
     (void)pthread_mutex_unlock(&asks->lock);
     if (asking->client)
         http_client_free(asking->client);
-    arena_done(&asking->arena);
-    free(asking);
+    arena_free(asking);
 }
 
 unsigned claude_asks_open(struct claude_asks *asks)

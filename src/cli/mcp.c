@@ -79,8 +79,7 @@ static void leave(struct mcp_asking *asking)
         link = &(*link)->next;
     *link = asking->next;
     (void)pthread_mutex_unlock(&mcp->lock);
-    arena_done(&asking->arena);
-    free(asking);
+    arena_free(asking);
 }
 
 /* A thread per call: clients send several before the first is answered. A call that was cancelled gets no answer, as

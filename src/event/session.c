@@ -4,7 +4,6 @@
 
 #include "event/shapes.h"
 
-#include <stdlib.h>
 
 struct session *session_new(struct str id)
 {
@@ -14,13 +13,7 @@ struct session *session_new(struct str id)
     return session;
 }
 
-void session_free(struct session *session)
-{
-    if (!session)
-        return;
-    arena_done(&session->arena);
-    free(session);
-}
+void session_free(struct session *session) { arena_free(session); }
 
 /* Copies a setting into the session, if it is present. */
 static void take_text(struct session *session, struct str said, struct str *field)

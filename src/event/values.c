@@ -2,17 +2,9 @@
 #include "event/append.h"
 #include "event/read.h"
 
-#include <stdlib.h>
-
 struct append *append_new(void) { return heap_new(sizeof(struct append)); }
 
-void append_free(struct append *append)
-{
-    if (!append)
-        return;
-    arena_done(&append->arena);
-    free(append);
-}
+void append_free(struct append *append) { arena_free(append); }
 
 void append_need(struct append *append, struct need need)
 {
@@ -57,10 +49,4 @@ bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq)
     return seq > before && seq <= next;
 }
 
-void read_free(struct read *read)
-{
-    if (!read)
-        return;
-    arena_done(&read->arena);
-    free(read);
-}
+void read_free(struct read *read) { arena_free(read); }

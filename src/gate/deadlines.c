@@ -15,8 +15,6 @@
 
 #include "io/clock.h"
 
-#include <stdlib.h>
-
 enum {
     LOOK_AGAIN_MS = 30000, /* the wall clock may be set, and a laptop may sleep */
     TRY_AGAIN_MS = 1000,   /* delay after a failed attempt to store a timeout */
@@ -45,8 +43,7 @@ static void timed_out(struct op *op)
         open->ending = false;
         put_back(op->gate, open);
     }
-    arena_done(&overdue->arena);
-    free(overdue);
+    arena_free(overdue);
 }
 
 /* Ends an open call as `nod`: by its deadline, because the asker has gone, or because its token was revoked. */

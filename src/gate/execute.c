@@ -10,7 +10,6 @@
 #include "io/work.h"
 #include "tools/tools.h"
 
-#include <stdlib.h>
 
 enum { TOOL_THREADS_MAX = 64 };
 
@@ -212,8 +211,7 @@ static void prepare(struct op *op, struct arena *scratch)
 static void end(struct op *op)
 {
     struct execution *x = ((struct execute *)op)->inner;
-    arena_done(&x->arena);
-    free(x);
+    arena_free(x);
     ((struct execute *)op)->inner = NULL;
 }
 
@@ -234,11 +232,7 @@ void gate_execute(struct gate *gate, struct execute *execute)
 
 struct named_file *named_file_new(void) { return heap_new(sizeof(struct named_file)); }
 
-void named_file_free(struct named_file *file)
-{
-    arena_done(&file->arena);
-    free(file);
-}
+void named_file_free(struct named_file *file) { arena_free(file); }
 
 static bool hides_named(const struct tool_use *use, struct str path) { return gate_hides(use->asker, path); }
 

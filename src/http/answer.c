@@ -10,7 +10,6 @@
 #include "io/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define STATUSES(X)                        \
     X(101, "Switching Protocols")          \
@@ -77,8 +76,7 @@ void http_request_free(struct http_request *request)
 {
     if (request->answered) {
         arena_done(&request->spare);
-        arena_done(&request->arena);
-        free(request);
+        arena_free(request);
     } else {
         http_reader_free(http_reader_of(request));
     }

@@ -26,8 +26,7 @@ struct rc notify_open(const struct notify_options *options, struct notify **ret_
         rc = devices_open(&n->devices, &n->arena, options->folder, err);
     if (rc_bad(rc)) {
         seal_key_free(n->devices.key);
-        arena_done(&n->arena);
-        free(n);
+        arena_free(n);
         return rc;
     }
     for (size_t i = 0; i < n->devices.count; i++)
@@ -106,8 +105,7 @@ void notify_close(struct notify *n)
     timer_free(n->timer);
     work_pool_free(n->pool);
     work_pool_free(n->pollers);
-    arena_done(&n->arena);
-    free(n);
+    arena_free(n);
 }
 
 /* ---- devices ---- */

@@ -112,8 +112,7 @@ static void done(struct job *job)
     }
     for (size_t i = 0; i < s->count; i++)
         settle(n, s->batch[i], s);
-    arena_done(&s->arena);
-    free(s);
+    arena_free(s);
     send_due(n);
 }
 
@@ -207,8 +206,7 @@ static void send_claimed(struct notify *n, struct send_job *s)
     for (size_t i = 0; i < won && !n->closing; i++) /* after notify_close the next process sends what was claimed */
         give_up(n, s->batch[i]);
     n->busy--;
-    arena_done(&s->arena);
-    free(s);
+    arena_free(s);
     send_due(n);
 }
 

@@ -11,8 +11,6 @@
 #include "base/map.h"
 #include "policy/examples.h"
 
-#include <stdlib.h>
-
 static const char *const layer_names[LAYER_COUNT] = {
 #define X(name, wire) [LAYER_##name] = wire,
     RULE_LAYERS(X)
@@ -357,13 +355,7 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
     return set;
 }
 
-void rule_set_free(struct rule_set *set)
-{
-    if (!set)
-        return;
-    arena_done(&set->arena);
-    free(set);
-}
+void rule_set_free(struct rule_set *set) { arena_free(set); }
 
 size_t rule_set_problems(const struct rule_set *set, const struct rule_problem **ret_problems)
 {

@@ -173,8 +173,7 @@ static void withdrawn(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct withdrawal *withdrawal = decide->op.owner;
-    arena_done(&withdrawal->arena);
-    free(withdrawal);
+    arena_free(withdrawal);
 }
 
 /* Calls to which nobody needs an answer any more are withdrawn. */
@@ -255,8 +254,7 @@ struct ending {
 static void ended(struct op *op)
 {
     struct ending *ending = op->owner;
-    arena_done(&ending->arena);
-    free(ending);
+    arena_free(ending);
 }
 
 /* A run that is stopped stops those it has started; `child_of` keeps it from ending a run of another parent. */
@@ -287,8 +285,7 @@ static void children_found(struct op *op)
     for (const struct session_thread *t = session ? session->threads : NULL; t; t = t->next)
         if (str_eq(t->parent, looking->thread))
             end_child(looking->runtime, session->id, looking->thread, t->id);
-    arena_done(&looking->arena);
-    free(looking);
+    arena_free(looking);
 }
 
 void move_cancel_children(struct runtime *runtime, struct str session, struct str thread)

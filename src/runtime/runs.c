@@ -265,6 +265,5 @@ void runtime_free(struct runtime *runtime)
     timer_free(runtime->trouble);
     timer_free(runtime->rest);
     timer_free(runtime->leases);
-    arena_done(&runtime->arena);
-    free(runtime);
+    arena_free(runtime);
 }

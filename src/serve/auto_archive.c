@@ -8,8 +8,6 @@
 #include "io/loop.h"
 #include "serve/serve.h"
 
-#include <stdlib.h>
-
 enum { LOOK_MS_MIN = 1000, LOOK_MS_MAX = 3600 * 1000, LOOKS_PER_AGE = 8 };
 
 struct auto_archive {
@@ -28,8 +26,7 @@ static void archived(struct op *op)
     struct auto_archive *archive = archiving->op.owner;
     archive->working = false;
     if (archive->freed) {
-        arena_done(&archive->arena);
-        free(archive);
+        arena_free(archive);
         return;
     }
     if (archiving->op.err.code != ERR_OK && archiving->op.err.code != ERR_CONFLICT)
@@ -72,8 +69,6 @@ void auto_archive_free(struct auto_archive *archive)
         return;
     timer_free(archive->timer);
     archive->freed = true;
-    if (archive->working)
-        return;
-    arena_done(&archive->arena);
-    free(archive);
+    if (!archive->working)
+        arena_free(archive);
 }

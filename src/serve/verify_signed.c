@@ -17,7 +17,6 @@
 #include "store/store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
 
@@ -74,12 +73,7 @@ static struct str call_name(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
-static void asked_free(struct verified_ask *asked)
-{
-    if (asked)
-        arena_done(&asked->arena);
-    free(asked);
-}
+static void asked_free(struct verified_ask *asked) { arena_free(asked); }
 
 /* Copies what it needs: the event's memory is the walk's, and its next page overwrites it. */
 static void take_call(struct proving *proving, const struct event *event)

@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "io/clock.h"
 
-#include <stdlib.h>
-
 enum { LIST_AGE_US = 60 * 1000000 };
 
 /* The definition of a tool that holds. */
@@ -21,13 +19,7 @@ struct pin {
 static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
 static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
 
-static void pin_free(struct pin *pin)
-{
-    if (!pin)
-        return;
-    arena_done(&pin->arena);
-    free(pin);
-}
+static void pin_free(struct pin *pin) { arena_free(pin); }
 
 void servers_free_pins(struct servers *servers)
 {

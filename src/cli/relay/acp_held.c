@@ -16,8 +16,6 @@
 #include "base/limits.h"
 #include "io/file.h"
 
-#include <stdlib.h>
-
 enum { RPC_DENIED = -32000, RPC_BAD_PARAMS = -32602, RPC_CANCELLED = -32800 };
 
 /* A message that waits at the gate; owned by its thread, in the list of struct acp until it is answered. */
@@ -232,8 +230,7 @@ static void leave(struct acp_held *held)
     *link = held->next;
     acp->held_count--;
     unlock(acp);
-    arena_done(&held->arena);
-    free(held);
+    arena_free(held);
 }
 
 /* A thread for each request that waits, detached. Whatever is not a plain permission is answered as a refusal. */

@@ -129,8 +129,7 @@ static void free_terminal(struct acp_terminal *terminal)
 {
     terminal->acp->terminal_count--;
     buf_done(&terminal->output);
-    arena_done(&terminal->arena);
-    free(terminal);
+    arena_free(terminal);
 }
 
 /* With the lock held. */

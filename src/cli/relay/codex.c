@@ -97,8 +97,7 @@ static void leave(struct codex_held *held)
     *link = held->next;
     talk->held_count--;
     unlock(talk);
-    arena_done(&held->arena);
-    free(held);
+    arena_free(held);
 }
 
 /* With the lock held. */

@@ -67,8 +67,7 @@ static void release(struct proxy_held *held)
     CHECK(held->users);
     if (--held->users)
         return;
-    arena_done(&held->arena);
-    free(held);
+    arena_free(held);
 }
 
 /* Takes it out of the list, if it is there. With the lock held. */

@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "cli/local.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001, RESUMES_MAX = 60, RESUME_S_MAX = 10 };
@@ -216,8 +215,7 @@ static void *post_and_leave(void *arg)
         link = &(*link)->next;
     *link = sending->next;
     (void)pthread_mutex_unlock(&web->lock);
-    arena_done(&sending->arena);
-    free(sending);
+    arena_free(sending);
     return NULL;
 }
 
