@@ -10,6 +10,7 @@
  */
 #include "api/cursor.h"
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/stamp.h"
 #include "io/clock.h"
@@ -194,11 +195,7 @@ static bool record_wanted(const struct audit *audit, const struct record *record
 
 static void add_record(struct audit *audit, struct record *record)
 {
-    if (audit->last)
-        audit->last->next = record;
-    else
-        audit->first = record;
-    audit->last = record;
+    LIST_ADD(audit, record);
     audit->count++;
 }
 

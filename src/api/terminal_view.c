@@ -8,6 +8,7 @@
 #include "api/terminal.h"
 
 #include "base/digest.h"
+#include "base/list.h"
 
 #include <stdio.h>
 
@@ -478,10 +479,7 @@ struct view *terminal_view_find(const struct terminal *terminal, struct str sess
 
 static void unlink_view(struct view *view)
 {
-    struct view **link = &view->terminal->views;
-    while (*link != view)
-        link = &(*link)->next;
-    *link = view->next;
+    LIST_REMOVE(view->terminal->views, view);
 }
 
 void terminal_view_to_front(struct view *view)

@@ -8,6 +8,7 @@
  */
 #include "agents/lines.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "cli/body.h"
 #include "cli/claude.h"
 #include "cli/claude_screen.h"
@@ -55,10 +56,7 @@ static void leave(struct claude_asking *asking)
 {
     struct claude_asks *asks = asking->asks;
     (void)pthread_mutex_lock(&asks->lock);
-    struct claude_asking **link = &asks->first;
-    while (*link != asking)
-        link = &(*link)->next;
-    *link = asking->next;
+    LIST_REMOVE(asks->first, asking);
     asks->open--;
     (void)pthread_mutex_unlock(&asks->lock);
     if (asking->client)

@@ -11,6 +11,7 @@
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/mcp_install.h"
@@ -74,10 +75,7 @@ static void leave(struct mcp_asking *asking)
 {
     struct mcp *mcp = asking->mcp;
     (void)pthread_mutex_lock(&mcp->lock);
-    struct mcp_asking **link = &mcp->first;
-    while (*link != asking)
-        link = &(*link)->next;
-    *link = asking->next;
+    LIST_REMOVE(mcp->first, asking);
     (void)pthread_mutex_unlock(&mcp->lock);
     arena_free(asking);
 }

@@ -2,6 +2,7 @@
  * to print. */
 #include "cli/text.h"
 
+#include "base/list.h"
 #include "base/stamp.h"
 #include "base/utf8.h"
 
@@ -365,11 +366,7 @@ void table_row(struct table *table, const struct str *cells)
     struct text_row *row = arena_new(table->arena, struct text_row);
     for (unsigned i = 0; i < table->columns; i++)
         row->cells[i] = cells[i];
-    if (table->last)
-        table->last->next = row;
-    else
-        table->first = row;
-    table->last = row;
+    LIST_ADD(table, row);
 }
 
 static void row_write(struct buf *buf, const struct table *table, const struct text_row *row,

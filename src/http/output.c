@@ -6,6 +6,7 @@
  */
 #include "http/output.h"
 
+#include "base/list.h"
 #include "http/server.h"
 #include "http/strangers.h"
 #include "http/tls.h"
@@ -114,11 +115,7 @@ static void enqueue(struct http_connection *connection, struct str left, struct 
     out->left = left;
     out->bytes = bytes;
     out->held = bytes && bytes->refs == 1 ? bytes->n : 0;
-    if (connection->last)
-        connection->last->next = out;
-    else
-        connection->first = out;
-    connection->last = out;
+    LIST_ADD(connection, out);
     connection->queued += left.n;
     http_strangers_hold(connection, out->held);
     if (!connection->flush && !connection->broken)

@@ -2,6 +2,7 @@
 #include "http/server.h"
 
 #include "base/limits.h"
+#include "base/list.h"
 #include "http/listen.h"
 #include "http/owners.h"
 #include "http/strangers.h"
@@ -29,11 +30,7 @@ static void unlink_watch(struct watch_list *list, struct http_connection *connec
 static void append_watch(struct watch_list *list, struct http_connection *connection)
 {
     connection->previous = list->last;
-    if (list->last)
-        list->last->next = connection;
-    else
-        list->first = connection;
-    list->last = connection;
+    LIST_ADD(list, connection);
 }
 
 /* Serves each connection that is ready once; those that become ready meanwhile wait for the next round. */

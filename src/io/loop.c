@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/block.h"
+#include "base/list.h"
 #include "io/system.h"
 
 #include <errno.h>
@@ -156,13 +157,7 @@ void loop_before_sleep(struct loop *loop, struct before_sleep *before)
     *end = before;
 }
 
-void loop_forget(struct loop *loop, struct before_sleep *before)
-{
-    struct before_sleep **link = &loop->before_sleep;
-    while (*link != before)
-        link = &(*link)->next;
-    *link = before->next;
-}
+void loop_forget(struct loop *loop, struct before_sleep *before) { LIST_REMOVE(loop->before_sleep, before); }
 
 void loop_again(struct loop *loop) { loop->again = true; }
 

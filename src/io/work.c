@@ -3,6 +3,7 @@
 #include "io/work.h"
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "io/loop.h"
 #include "io/system.h"
 
@@ -51,11 +52,7 @@ static void ring(struct work_pool *pool)
 static void list_add(struct job_list *list, struct job *job)
 {
     job->next = NULL;
-    if (list->last)
-        list->last->next = job;
-    else
-        list->first = job;
-    list->last = job;
+    LIST_ADD(list, job);
     list->count++;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/utf8.h"
 #include "policy/shell_lex.h"
 
@@ -134,11 +135,7 @@ static void add_child(struct node *node, struct node *child)
 {
     CHECK(child && child != node && !child->next);
     CHECK((node->first == NULL) == (node->last == NULL));
-    if (node->last)
-        node->last->next = child;
-    else
-        node->first = child;
-    node->last = child;
+    LIST_ADD(node, child);
 }
 
 static void add_inside(struct node *node, struct shell_token *token)

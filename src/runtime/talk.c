@@ -3,6 +3,7 @@
  * every process, so a run can go on anywhere. Everything lives in talk->arena. */
 #include "runtime/talk.h"
 
+#include "base/list.h"
 #include "gate/gate.h"
 #include "runtime/prices.h"
 
@@ -31,11 +32,7 @@ static struct turn *add_turn(struct talk *talk, enum turn_kind kind)
 {
     struct turn *turn = arena_new(&talk->arena, struct turn);
     turn->kind = kind;
-    if (talk->last)
-        talk->last->next = turn;
-    else
-        talk->first = turn;
-    talk->last = turn;
+    LIST_ADD(talk, turn);
     return turn;
 }
 

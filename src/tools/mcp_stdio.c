@@ -8,6 +8,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "box/supervisor.h"
 #include "egress/egress.h"
@@ -360,10 +361,7 @@ static void close_program(struct link *link)
 
 static void leave(struct link *link, struct waiting *own)
 {
-    struct waiting **at = &link->waiting;
-    while (*at != own)
-        at = &(*at)->next;
-    *at = own->next;
+    LIST_REMOVE(link->waiting, own);
 }
 
 /* The server is told that nobody waits any more. Whether it stops is its affair. */

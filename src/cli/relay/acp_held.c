@@ -14,6 +14,7 @@
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "io/file.h"
 
 enum { RPC_DENIED = -32000, RPC_BAD_PARAMS = -32602, RPC_CANCELLED = -32800 };
@@ -224,10 +225,7 @@ static void leave(struct acp_held *held)
 {
     struct acp *acp = held->acp;
     lock(acp);
-    struct acp_held **link = &acp->held;
-    while (*link != held)
-        link = &(*link)->next;
-    *link = held->next;
+    LIST_REMOVE(acp->held, held);
     acp->held_count--;
     unlock(acp);
     arena_free(held);

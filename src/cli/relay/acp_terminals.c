@@ -6,6 +6,7 @@
 #include "cli/relay/acp.h"
 
 #include "agents/rpc.h"
+#include "base/list.h"
 #include "box/supervisor.h"
 #include "io/place.h"
 
@@ -135,10 +136,7 @@ static void free_terminal(struct acp_terminal *terminal)
 /* With the lock held. */
 static void forget(struct acp_terminal *terminal)
 {
-    struct acp_terminal **link = &terminal->acp->terminals;
-    while (*link != terminal)
-        link = &(*link)->next;
-    *link = terminal->next;
+    LIST_REMOVE(terminal->acp->terminals, terminal);
     free_terminal(terminal);
 }
 

@@ -10,6 +10,7 @@
 #include "agents/agents.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "cli/agent_box.h"
 #include "cli/identity.h"
 #include "cli/local.h"
@@ -91,10 +92,7 @@ static void leave(struct codex_held *held)
 {
     struct codex_talk *talk = held->talk;
     lock(talk);
-    struct codex_held **link = &talk->held;
-    while (*link != held)
-        link = &(*link)->next;
-    *link = held->next;
+    LIST_REMOVE(talk->held, held);
     talk->held_count--;
     unlock(talk);
     arena_free(held);

@@ -1,6 +1,8 @@
 /* Sessions of nod mcp proxy --listen: each is a child of its own, with two threads. See listen.h. */
 #include "cli/relay/listen.h"
 
+#include "base/list.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -245,12 +247,9 @@ struct listen_session *listen_session_shared(struct listen_server *listener, str
  */
 void listen_session_free(struct listen_session *session)
 {
-    struct listen_session **link = &session->listener->sessions;
     if (!session->over || session->stream_count)
         return;
-    while (*link != session)
-        link = &(*link)->next;
-    *link = session->next;
+    LIST_REMOVE(session->listener->sessions, session);
     session->listener->session_count--;
     for (unsigned i = 0; i < session->early_count; i++)
         shared_unref(session->early[i]);

@@ -9,6 +9,7 @@
 
 #include "agents/rpc.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "cli/local.h"
 
 #include <unistd.h>
@@ -203,7 +204,7 @@ static bool close_request(struct proxy_web *web, struct str id)
 
 static void *post_and_leave(void *arg)
 {
-    struct proxy_sending *sending = arg, **link;
+    struct proxy_sending *sending = arg;
     struct proxy_web *web = sending->proxy->web;
     (void)pthread_mutex_lock(&web->lock);
     sending->next = web->sendings;
@@ -211,9 +212,7 @@ static void *post_and_leave(void *arg)
     (void)pthread_mutex_unlock(&web->lock);
     post(sending);
     (void)pthread_mutex_lock(&web->lock);
-    for (link = &web->sendings; *link != sending;)
-        link = &(*link)->next;
-    *link = sending->next;
+    LIST_REMOVE(web->sendings, sending);
     (void)pthread_mutex_unlock(&web->lock);
     arena_free(sending);
     return NULL;
@@ -230,8 +229,7 @@ static bool send_message(struct proxy *proxy, struct str message)
                    !str_empty(read.id);
     bool ready = str_is(read.method, "notifications/initialized");
     if (!str_empty(read.cancels) && close_request(proxy->web, read.cancels)) {
-        arena_done(&sending->arena);
-        free(sending);
+        arena_free(sending);
         return true;
     }
     if (request)
