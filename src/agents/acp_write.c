@@ -4,7 +4,6 @@
 #include "agents/forms.h"
 #include "agents/mcp_front.h"
 #include "agents/rpc.h"
-#include "base/limits.h"
 
 enum { ACT_BYTES_MAX = 16 << 20 };
 

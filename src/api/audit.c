@@ -13,7 +13,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/stamp.h"
-#include "io/clock.h"
 
 #include <stdlib.h>
 

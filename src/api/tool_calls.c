@@ -2,7 +2,6 @@
 #include "api/exchange.h"
 
 #include "base/id.h"
-#include "io/clock.h"
 #include "notify/notify.h"
 
 /* ---- ask ---- */

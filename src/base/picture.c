@@ -4,8 +4,6 @@
 
 #include "base/base64.h"
 
-#include <string.h>
-
 enum {
     HEAD_BYTES_MAX = 32 << 10, /* decoded to find the size of a JPEG, which stands behind its profile */
     HEAD_BYTES_MIN = 32,

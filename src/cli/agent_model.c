@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     HEAD_BYTES_MAX = 64 << 10,

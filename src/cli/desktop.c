@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { NOTES_MAX = 32, LOOK_EVERY_MS = 5000, AGAIN_MS = 1000 };

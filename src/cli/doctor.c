@@ -9,7 +9,6 @@
 #include "cli/remote.h"
 #include "cli/text.h"
 #include "io/clock.h"
-#include "io/file.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -10,7 +10,6 @@
 #include "io/clock.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 enum { AWAY_US = 300000 };

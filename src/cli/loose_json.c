@@ -3,7 +3,6 @@
 #include "cli/loose_json.h"
 
 #include <stdint.h>
-#include <string.h>
 
 static size_t comment_end(struct str text, size_t at)
 {

@@ -2,7 +2,6 @@
 #include "base/limits.h"
 #include "cli/settings.h"
 #include "cli/view.h"
-#include "io/clock.h"
 
 /* Posts the body for the waiting call that the first word names. `ended`: what to say when the mark was taken away. */
 static struct rc post(struct cli *cli, const char *what, struct str body, const char *ended, struct err *err)

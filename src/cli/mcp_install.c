@@ -10,7 +10,6 @@
 #include "agents/agent.h"
 #include "agents/mcp_front.h"
 #include "base/digest.h"
-#include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/loose_json.h"

@@ -15,8 +15,6 @@
 #include "http/http.h"
 #include "io/file.h"
 
-#include <stdlib.h>
-
 enum {
     HEADERS_MAX = 16,
     ANSWER_S_MAX = 30,

@@ -7,8 +7,6 @@
 #include "http/http.h"
 #include "io/file.h"
 
-#include <stdlib.h>
-
 enum { TOKEN_BYTES_MAX = 4096, ANSWER_MS_MAX = 30000 };
 
 const char *remote_where(const struct cli *cli)

@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, OUTPUT_LINES_SHOWN = 200, AWAY_US = 300000 };

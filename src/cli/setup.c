@@ -2,7 +2,6 @@
  * by step, and keeps a record after each step, so that --remove works after a step that failed, too. */
 #include "cli/setup.h"
 
-#include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/remote.h"
 #include "cli/text.h"

@@ -1,5 +1,4 @@
 /* DATA/setup/record.json, and beside it the old bytes of every file that was changed. */
-#include "base/limits.h"
 #include "cli/setup.h"
 #include "io/file.h"
 

@@ -2,13 +2,11 @@
  * connection. */
 #include "cli/take_back.h"
 
-#include "base/limits.h"
 #include "http/http.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

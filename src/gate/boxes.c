@@ -10,7 +10,6 @@
 #include "io/work.h"
 #include "tools/tools.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 

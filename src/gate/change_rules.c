@@ -5,8 +5,6 @@
 #include "io/clock.h"
 #include "tools/tools.h"
 
-#include <stdlib.h>
-
 /* ---- changes ---- */
 
 static struct str change_data(struct arena *arena, const struct rule_change *change)

@@ -6,10 +6,8 @@
 #include "gate/nets.h"
 
 #include "event/shapes.h"
-#include "io/clock.h"
 #include "io/work.h"
 #include "tools/tools.h"
-
 
 enum { TOOL_THREADS_MAX = 64 };
 

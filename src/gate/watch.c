@@ -10,8 +10,6 @@
  */
 #include "gate/inner.h"
 
-#include <stdlib.h>
-
 enum { PAGE_EVENTS = 256 };
 
 static bool wants(const struct watcher *w, const struct event *event)

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 
 /* The special-purpose registries of IANA, and one address of a cloud's own services that lies outside of them. */
 static const struct range4 {

@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/library.h"
-#include "base/limits.h"
 #include "http/address.h"
 #include "http/event_lines.h"
 #include "io/clock.h"
@@ -14,7 +13,6 @@
 #include <curl/curl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 

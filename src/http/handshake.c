@@ -2,7 +2,6 @@
 #include "http/handshake.h"
 
 #include "base/digest.h"
-#include "http/answer.h"
 #include "http/reader.h"
 
 /* Headers like Connection are lists, over several lines and without regard to case. */

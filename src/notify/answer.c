@@ -2,10 +2,7 @@
 #include "notify/outbox.h"
 
 #include "base/log.h"
-#include "io/clock.h"
 #include "io/loop.h"
-
-#include <stdlib.h>
 
 /* ---- an answer ---- */
 

@@ -7,8 +7,6 @@
 #include "base/sign.h"
 #include "io/file.h"
 
-#include <stdlib.h>
-
 enum { FILE_BYTES_MAX = 512 << 10, ENDPOINT_BYTES_MAX = 1024, LABEL_BYTES_MAX = 100 };
 
 /* ---- the key under which we send ---- */

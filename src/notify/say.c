@@ -1,7 +1,6 @@
 /* The message about a call, with the answer tokens that go with it; and tokens that come back. */
 #include "notify/outbox.h"
 
-#include "base/sign.h"
 #include "io/clock.h"
 
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
-#include "base/limits.h"
 #include "policy/table.h"
 
 struct argv node_argv(const struct node *node)

@@ -10,8 +10,6 @@
 
 #include "base/err.h"
 
-#include <string.h>
-
 /* ---- protected names ---- */
 
 /* From a folder's border on, at any depth; `*` is any text inside one name. Names, not files: what does not exist yet

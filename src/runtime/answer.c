@@ -3,8 +3,6 @@
  * run's worker thread. */
 #include "runtime/provider.h"
 
-#include "runtime/prices.h"
-
 void answer_done(struct answer *answer)
 {
     for (size_t i = 0; i < answer->count; i++) {

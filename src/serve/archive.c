@@ -4,7 +4,6 @@
 #include "cli/remote.h"
 #include "gate/gate.h"
 #include "io/clock.h"
-#include "io/file.h"
 #include "serve/serve.h"
 #include "store/store.h"
 

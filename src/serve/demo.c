@@ -5,7 +5,6 @@
  */
 #include "base/id.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/remote.h"

@@ -9,8 +9,6 @@
 #include "serve/serve.h"
 #include "tools/tools.h"
 
-#include <stdlib.h>
-
 bool serve_supervisor(int argc, char **argv) { return supervisor_main(argc, argv); }
 
 enum { KEY_BYTES_MAX = 4096 };

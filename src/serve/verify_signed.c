@@ -4,7 +4,6 @@
  * elsewhere says which of them to believe, so that whoever can write to the store cannot add a key of their own. */
 #include "serve/verify_signed.h"
 
-#include "base/limits.h"
 #include "base/map.h"
 #include "base/stamp.h"
 #include "cli/text.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { HEAD_BYTES = 5 };
 

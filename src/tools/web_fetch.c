@@ -8,7 +8,6 @@
 #include "tools/tool.h"
 #include "tools/web.h"
 
-#include "base/utf8.h"
 #include "http/http.h"
 
 enum {

@@ -1,7 +1,6 @@
 /* nod acp, the command: who it is, which agent it starts and how that is made to ask, and its end. */
 #include "cli/relay/acp.h"
 
-#include "base/limits.h"
 #include "cli/agent_box.h"
 #include "cli/identity.h"
 #include "cli/local.h"

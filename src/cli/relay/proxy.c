@@ -20,7 +20,6 @@
 #include "base/id.h"
 #include "base/limits.h"
 
-#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "cli/relay/proxy.h"
 
 #include "base/digest.h"
-#include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 
