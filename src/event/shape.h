@@ -107,7 +107,7 @@ const struct shape *shape_at(size_t index);
 /* ---- printed from the tables (shape_print.c) ---- */
 /* Members of `components.schemas`: one schema per shape. */
 void shape_print_schemas(struct json_out *out);
-void shape_print_typescript(struct buf *buf);
-void shape_print_markdown(struct buf *buf);
+/* The name of the schema: tool_call → ToolCallData. */
+void shape_put_name(struct buf *buf, const struct shape *shape);
 
 #endif

@@ -1,5 +1,7 @@
 /* Data of every kind of event: written and read back with the same bytes; what is printed from the tables is what the
  * tree holds. With NOD_WRITE=1 the printed files are written instead (dev/shapes). */
+#include "u_event_pages.h"
+
 #include "base/limits.h"
 #include "event/life.h"
 #include "event/shapes.h"
@@ -208,9 +210,9 @@ static void printed_files_are_up_to_date(void **state)
     BUF_SCOPE(typescript, FILE_BYTES_MAX);
     BUF_SCOPE(markdown, FILE_BYTES_MAX);
     (void)state;
-    shape_print_typescript(&typescript);
+    print_typescript(&typescript);
     compare("web/src/events.gen.ts", &typescript);
-    shape_print_markdown(&markdown);
+    print_markdown(&markdown);
     compare("docs/EVENTS.md", &markdown);
 }
 
