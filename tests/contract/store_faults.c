@@ -1,11 +1,9 @@
 /* Every write and every sync of the SQLite store fails once. Whatever happens: what was called kept is
  * there afterwards, what was called failed is not, also when the process dies at that moment; and the store
- * goes on by itself when the cause is gone.
- *
- * The faults come from a layer that is SQLite's default before the store asks for it. */
+ * goes on by itself when the cause is gone. */
+#include "sqlite_layer.h"
 #include "store_rig.h"
 
-#include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
@@ -15,11 +13,6 @@ enum { APPENDS = 12, OPERATIONS = 26, LARGE_BYTES = 150000 };
 static _Atomic int countdown[FAULT_KINDS]; /* 0: disarmed */
 static _Atomic int length;                 /* how many operations fail in a row */
 static _Atomic int struck;
-static sqlite3_vfs *real;
-static sqlite3_vfs faulty;
-/* Files with and without locks have methods of their own, which write and sync alike. */
-static const sqlite3_io_methods *real_methods[4];
-static sqlite3_io_methods faulty_methods[4];
 
 static bool fails(enum fault fault)
 {
@@ -39,33 +32,20 @@ static bool fails(enum fault fault)
 static int faulty_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
 {
     if (!fails(FAULT_WRITE))
-        return real_methods[0]->xWrite(file, bytes, count, at);
-    (void)real_methods[0]->xWrite(file, bytes, count / 2, at); /* half of it arrives */
+        return layer_below(file)->xWrite(file, bytes, count, at);
+    (void)layer_below(file)->xWrite(file, bytes, count / 2, at); /* half of it arrives */
     return SQLITE_FULL;
 }
 
 static int faulty_sync(sqlite3_file *file, int flags)
 {
-    return fails(FAULT_SYNC) ? SQLITE_IOERR_FSYNC : real_methods[0]->xSync(file, flags);
+    return fails(FAULT_SYNC) ? SQLITE_IOERR_FSYNC : layer_below(file)->xSync(file, flags);
 }
 
-static int faulty_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+static void make_faulty(sqlite3_io_methods *methods)
 {
-    (void)vfs;
-    int code = real->xOpen(real, name, file, flags, ret_flags);
-    if (code != SQLITE_OK)
-        return code;
-    int i = 0;
-    while (real_methods[i] && real_methods[i] != file->pMethods)
-        i++;
-    if (!real_methods[i]) {
-        faulty_methods[i] = *file->pMethods;
-        faulty_methods[i].xWrite = faulty_write;
-        faulty_methods[i].xSync = faulty_sync;
-        real_methods[i] = file->pMethods;
-    }
-    file->pMethods = &faulty_methods[i];
-    return code;
+    methods->xWrite = faulty_write;
+    methods->xSync = faulty_sync;
 }
 
 static void arm(enum fault fault, int operation, int in_a_row)
@@ -221,12 +201,7 @@ static void what_failed_is_not_there_after_a_crash(void **state)
 
 int main(void)
 {
-    real = sqlite3_vfs_find(NULL);
-    faulty = *real;
-    faulty.zName = "faulty";
-    faulty.xOpen = faulty_open;
-    faulty.pNext = NULL;
-    if (sqlite3_vfs_register(&faulty, 1) != SQLITE_OK)
+    if (!layer_register(make_faulty, NULL))
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_store_goes_on_after_a_fault),

@@ -1,56 +1,39 @@
 /* The tables that the SQLite backend fills late (sqlite_late.c): nothing is lost, everything is found. */
+#include "sqlite_layer.h"
 #include "sqlite_rig.h"
 
 #include <stdatomic.h>
 
-/* What the store asks of the system, counted by a layer that is SQLite's default before the store looks for it. */
+/* What the store asks of the system. */
 struct counts {
     unsigned reads, writes, syncs, bytes; /* bytes: written */
 };
 static _Atomic unsigned reads, writes, syncs, bytes;
-static sqlite3_vfs *real;
-static sqlite3_vfs counting;
-/* Files with and without locks have methods of their own, which read, write and sync alike. */
-static const sqlite3_io_methods *real_methods[4];
-static sqlite3_io_methods counting_methods[4];
 
 static int counted_read(sqlite3_file *file, void *to, int count, sqlite3_int64 at)
 {
     atomic_fetch_add(&reads, 1);
-    return real_methods[0]->xRead(file, to, count, at);
+    return layer_below(file)->xRead(file, to, count, at);
 }
 
 static int counted_write(sqlite3_file *file, const void *from, int count, sqlite3_int64 at)
 {
     atomic_fetch_add(&writes, 1);
     atomic_fetch_add(&bytes, (unsigned)count);
-    return real_methods[0]->xWrite(file, from, count, at);
+    return layer_below(file)->xWrite(file, from, count, at);
 }
 
 static int counted_sync(sqlite3_file *file, int flags)
 {
     atomic_fetch_add(&syncs, 1);
-    return real_methods[0]->xSync(file, flags);
+    return layer_below(file)->xSync(file, flags);
 }
 
-static int counting_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+static void count(sqlite3_io_methods *methods)
 {
-    (void)vfs;
-    int code = real->xOpen(real, name, file, flags, ret_flags);
-    if (code != SQLITE_OK)
-        return code;
-    int i = 0;
-    while (real_methods[i] && real_methods[i] != file->pMethods)
-        i++;
-    if (!real_methods[i]) {
-        counting_methods[i] = *file->pMethods;
-        counting_methods[i].xRead = counted_read;
-        counting_methods[i].xWrite = counted_write;
-        counting_methods[i].xSync = counted_sync;
-        real_methods[i] = file->pMethods;
-    }
-    file->pMethods = &counting_methods[i];
-    return code;
+    methods->xRead = counted_read;
+    methods->xWrite = counted_write;
+    methods->xSync = counted_sync;
 }
 
 static struct counts counts_now(void) { return (struct counts){reads, writes, syncs, bytes}; }
@@ -327,11 +310,7 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
 
 int main(void)
 {
-    real = sqlite3_vfs_find(NULL);
-    counting = *real;
-    counting.zName = "counting";
-    counting.xOpen = counting_open;
-    if (sqlite3_vfs_register(&counting, 1) != SQLITE_OK)
+    if (!layer_register(count, NULL))
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(events_that_a_crash_left_unlisted_are_listed_at_start),

@@ -5,6 +5,7 @@
  * Groups of more than 64 KiB are among them, because the log is then written in several pieces; and checkpoints.
  *
  * That this finds something is part of the test: with every sync of the log left out, or only every 16th, it must. */
+#include "sqlite_layer.h"
 #include "store/backend.h"
 
 #include <stdarg.h>
@@ -13,7 +14,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -69,10 +69,6 @@ static void forget_record(void)
     op_count = 0;
 }
 
-static sqlite3_vfs *real;
-static sqlite3_vfs recorder;
-static const sqlite3_io_methods *real_methods[4]; /* files with and without locks have methods of their own */
-static sqlite3_io_methods methods[4];
 static struct {
     sqlite3_file *file;
     int which;
@@ -86,21 +82,16 @@ static int which_file(sqlite3_file *file)
     return FILE_OTHER;
 }
 
-static const sqlite3_io_methods *real_of(const sqlite3_file *file)
-{
-    return real_methods[file->pMethods - methods];
-}
-
 static int on_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
     record(OP_WRITE, which_file(file), at, bytes, (size_t)n);
-    return real_of(file)->xWrite(file, bytes, n, at);
+    return layer_below(file)->xWrite(file, bytes, n, at);
 }
 
 static int on_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     record(OP_TRUNCATE, which_file(file), size, NULL, 0);
-    return real_of(file)->xTruncate(file, size);
+    return layer_below(file)->xTruncate(file, size);
 }
 
 static int on_sync(sqlite3_file *file, int flags)
@@ -119,27 +110,19 @@ static int on_close(sqlite3_file *file)
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
         if (opened[i].file == file)
             opened[i].file = NULL;
-    return real_of(file)->xClose(file);
+    return layer_below(file)->xClose(file);
 }
 
-static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+static void record_all(sqlite3_io_methods *methods)
 {
-    (void)vfs;
-    int code = real->xOpen(real, name, file, flags, ret_flags);
-    if (code != SQLITE_OK)
-        return code;
-    int i = 0;
-    while (real_methods[i] && real_methods[i] != file->pMethods)
-        i++;
-    if (!real_methods[i]) {
-        methods[i] = *file->pMethods;
-        methods[i].xWrite = on_write;
-        methods[i].xTruncate = on_truncate;
-        methods[i].xSync = on_sync;
-        methods[i].xClose = on_close;
-        real_methods[i] = file->pMethods;
-    }
-    file->pMethods = &methods[i];
+    methods->xWrite = on_write;
+    methods->xTruncate = on_truncate;
+    methods->xSync = on_sync;
+    methods->xClose = on_close;
+}
+
+static void on_opened(sqlite3_file *file, int flags)
+{
     for (size_t k = 0; k < sizeof opened / sizeof *opened; k++) {
         if (opened[k].file)
             continue;
@@ -147,7 +130,6 @@ static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int f
         opened[k].which = flags & SQLITE_OPEN_MAIN_DB ? FILE_DB : flags & SQLITE_OPEN_WAL ? FILE_LOG : FILE_OTHER;
         break;
     }
-    return code;
 }
 
 /* ---- the load ---- */
@@ -504,12 +486,7 @@ int main(void)
         cmocka_unit_test(a_group_that_is_found_is_synced_before_it_is_told),
         cmocka_unit_test(syncs_that_are_left_out_are_found),
     };
-    real = sqlite3_vfs_find(NULL);
-    recorder = *real;
-    recorder.zName = "recorder";
-    recorder.xOpen = on_open;
-    recorder.pNext = NULL;
-    if (sqlite3_vfs_register(&recorder, 1) != SQLITE_OK)
+    if (!layer_register(record_all, on_opened))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
