@@ -11,6 +11,7 @@
  */
 #include "api/exchange.h"
 
+#include "base/grow.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -88,15 +89,8 @@ static void take_event(struct state_read *state, const struct event *event)
 {
     struct arena *arena = state->x->arena;
     struct call *call = map_get(&state->calls, event->call);
-    if (!call && state->count == state->room) {
-        size_t room = state->room ? state->room * 2 : 64;
-        struct call **grown = arena_array(arena, struct call *, room);
-        if (state->count)
-            memcpy(grown, state->ordered, state->count * sizeof *grown);
-        state->ordered = grown;
-        state->room = room;
-    }
     if (!call) {
+        ARENA_GROW(arena, state->ordered, state->count, state->room);
         call = arena_new(arena, struct call);
         (void)map_put(&state->calls, event->call, call);
         state->ordered[state->count++] = call;

@@ -2,8 +2,8 @@
  * own arena. */
 #include "event/session.h"
 
+#include "base/grow.h"
 #include "event/shapes.h"
-
 
 struct session *session_new(struct str id)
 {
@@ -33,15 +33,8 @@ static struct session_tool *find_tool(struct session *session, struct str tool)
 static void set_tool(struct session *session, struct str tool, struct str effect)
 {
     struct session_tool *slot = find_tool(session, tool);
-    if (!slot && session->tool_count == session->tool_room) {
-        size_t room = session->tool_room ? session->tool_room * 2 : 4;
-        struct session_tool *bigger = arena_array(&session->arena, struct session_tool, room);
-        if (session->tool_count)
-            memcpy(bigger, session->tools, session->tool_count * sizeof *bigger);
-        session->tools = bigger;
-        session->tool_room = room;
-    }
     if (!slot) {
+        ARENA_GROW(&session->arena, session->tools, session->tool_count, session->tool_room);
         slot = &session->tools[session->tool_count++];
         slot->tool = arena_str(&session->arena, tool);
     }

@@ -4,6 +4,7 @@
 #include "policy/import.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "policy/rule.h"
@@ -35,21 +36,10 @@ unsigned import_line(struct importing *in, const char *at)
 
 enum { IMPORT_RULES_MAX = 4096 };
 
-static void *grow(struct importing *in, void *list, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return list;
-    *room = *room ? 2 * *room : 16;
-    void *bigger = arena_alloc(in->arena, *room * size);
-    if (count)
-        memcpy(bigger, list, count * size);
-    return bigger;
-}
-
 void import_remark(struct importing *in, unsigned line, struct str what, const char *words)
 {
     struct imported *out = &in->out;
-    out->remarks = grow(in, out->remarks, out->remark_count, &in->remark_room, sizeof *out->remarks);
+    ARENA_GROW(in->arena, out->remarks, out->remark_count, in->remark_room);
     out->remarks[out->remark_count++] = (struct import_remark){line, arena_str(in->arena, what),
                                                               arena_str(in->arena, str_of(words))};
 }
@@ -92,7 +82,7 @@ struct rule_source *import_rule(struct importing *in, enum effect effect, struct
     for (size_t i = 0; i < out->rule_count; i++)
         if (out->rules[i].effect == effect && str_eq(out->rules[i].text, canonical))
             return &out->rules[i];
-    out->rules = grow(in, out->rules, out->rule_count, &in->rule_room, sizeof *out->rules);
+    ARENA_GROW(in->arena, out->rules, out->rule_count, in->rule_room);
     out->rules[out->rule_count] = (struct rule_source){.effect = effect, .text = canonical};
     return &out->rules[out->rule_count++];
 }

@@ -9,6 +9,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/utf8.h"
 #include "policy/table.h"
 
@@ -88,14 +89,7 @@ void judge_note_used(struct judging *j, const struct compiled *rule)
     for (size_t i = 0; i < j->used_count; i++)
         if (j->used[i].text.p == rule->source.text.p)
             return;
-    if (j->used_count == j->used_room) {
-        size_t room = j->used_room ? 2 * j->used_room : 4;
-        struct verdict_rule *bigger = arena_array(j->arena, struct verdict_rule, room);
-        if (j->used_count)
-            memcpy(bigger, j->used, j->used_count * sizeof *bigger);
-        j->used = bigger;
-        j->used_room = room;
-    }
+    ARENA_GROW(j->arena, j->used, j->used_count, j->used_room);
     j->used[j->used_count++] = verdict_rule_of(rule);
 }
 

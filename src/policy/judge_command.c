@@ -8,6 +8,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "policy/table.h"
 
 struct argv node_argv(const struct node *node)
@@ -226,14 +227,7 @@ static struct str operator_before(const struct judging *j, struct str text)
 static void add_part(struct judging *j, struct verdict_part part)
 {
     part.operator = operator_before(j, part.text);
-    if (j->parts_count == j->parts_room) {
-        size_t room = j->parts_room ? 2 * j->parts_room : 4;
-        struct verdict_part *bigger = arena_array(j->arena, struct verdict_part, room);
-        if (j->parts_count)
-            memcpy(bigger, j->parts, j->parts_count * sizeof *bigger);
-        j->parts = bigger;
-        j->parts_room = room;
-    }
+    ARENA_GROW(j->arena, j->parts, j->parts_count, j->parts_room);
     j->parts[j->parts_count++] = part;
 }
 

@@ -8,6 +8,7 @@
 #include "policy/lint.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "policy/examples.h"
 
 /* A word that no rule has, and no project. */
@@ -21,14 +22,7 @@ const char *lint_level_name(enum lint_level level) { return level_names[level]; 
 
 void lint_add(struct linting *l, enum lint_level level, struct str instead, struct str words)
 {
-    if (l->out.count == l->room) {
-        size_t room = l->room ? 2 * l->room : 16;
-        struct lint *bigger = arena_array(l->arena, struct lint, room);
-        if (l->out.count)
-            memcpy(bigger, l->out.items, l->out.count * sizeof *bigger);
-        l->out.items = bigger;
-        l->room = room;
-    }
+    ARENA_GROW(l->arena, l->out.items, l->out.count, l->room);
     l->out.items[l->out.count++] = (struct lint){l->at, level, words, instead};
 }
 

@@ -1,4 +1,5 @@
 /* `nod policy lint`: rules that do not do what they say, of a file or of the running server. */
+#include "base/grow.h"
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/remote.h"
@@ -23,18 +24,9 @@ struct file_rules {
 /* The arrays double in the arena; their older copies stay in it until the command ends. */
 static void add_rule(struct file_rules *file, enum effect effect, struct str text, unsigned line)
 {
-    if (file->count == file->room) {
-        size_t room = file->room ? 2 * file->room : 64;
-        struct rule_source *sources = arena_array(file->arena, struct rule_source, room);
-        unsigned *lines = arena_array(file->arena, unsigned, room);
-        if (file->count) {
-            memcpy(sources, file->sources, file->count * sizeof *sources);
-            memcpy(lines, file->lines, file->count * sizeof *lines);
-        }
-        file->sources = sources;
-        file->lines = lines;
-        file->room = room;
-    }
+    size_t room = file->room; /* of both arrays */
+    ARENA_GROW(file->arena, file->lines, file->count, room);
+    ARENA_GROW(file->arena, file->sources, file->count, file->room);
     file->sources[file->count] =
         (struct rule_source){.effect = effect, .text = text, .layer = LAYER_USER, .trusted = true};
     file->lines[file->count++] = line;

@@ -1,6 +1,8 @@
 /* Glob: files whose paths match a pattern, the newest first. */
 #include "tools/tool.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 
 struct hit {
@@ -22,13 +24,7 @@ static bool take(struct place_walk *walk, struct str within, const struct stat *
     struct arena *arena = walk->use->arena;
     if (!pattern_matches(hits->pattern, str_sub(within, hits->base_n, within.n)))
         return true;
-    if (hits->count == hits->room) {
-        hits->room = hits->room ? hits->room * 2 : 64;
-        struct hit *larger = arena_array(arena, struct hit, hits->room);
-        if (hits->count)
-            memcpy(larger, hits->items, hits->count * sizeof *larger);
-        hits->items = larger;
-    }
+    ARENA_GROW(arena, hits->items, hits->count, hits->room);
     hits->items[hits->count++] = (struct hit){arena_str(arena, within), st->st_mtim.tv_sec};
     return true;
 }

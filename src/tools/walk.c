@@ -1,6 +1,8 @@
 /* Every file beneath a folder of the root (io/place.c opens them). */
 #include "tools/tool.h"
 
+#include "base/grow.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,14 +26,7 @@ static struct names read_names(struct arena *arena, DIR *folder)
         struct str name = str_of(entry->d_name);
         if (str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
             continue;
-        if (names.count == names.room) {
-            size_t room = names.room ? names.room * 2 : 32;
-            char **larger = arena_array(arena, char *, room);
-            if (names.count)
-                memcpy(larger, names.items, names.count * sizeof *larger);
-            names.items = larger;
-            names.room = room;
-        }
+        ARENA_GROW(arena, names.items, names.count, names.room);
         names.items[names.count++] = (char *)arena_str(arena, name).p;
     }
     if (names.count)
