@@ -9,7 +9,7 @@
  *
  * Both are other words for what the session's events say and for a decision; times are milliseconds.
  */
-#include "api/exchange.h"
+#include "api/sse.h"
 
 #include "base/grow.h"
 #include "base/map.h"
@@ -149,9 +149,7 @@ struct state_call {
 
 /* A live stream of an agent's state; owned by the HTTP stream, freed when that is gone. */
 struct state_stream {
-    struct watcher watcher;
-    struct http_stream *stream;
-    const struct token *token;
+    struct sse sse;
     struct map open;           /* id → struct state_call, asked and not answered */
     struct buf completed;      /* members of what was answered before the state was told */
     struct json_out members;
@@ -165,18 +163,9 @@ static void state_call_free(struct state_call *known) { arena_free(known); }
 static void send_state(struct state_stream *s, const char *type, struct str json)
 {
     BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
-    buf_printf(&text, "id: %llu\nevent: %s\n", (unsigned long long)s->watcher.after, type);
-    while (json.n) { /* an input's bytes are kept, line ends between its members too */
-        size_t end = 0;
-        while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
-            end++;
-        buf_printf(&text, "data: %.*s\n", STR_ARG(str_sub(json, 0, end)));
-        json = str_sub(json, end < json.n ? end + 1 : end, json.n);
-    }
-    buf_putc(&text, '\n');
-    struct shared *bytes = shared_new(buf_str(&text));
-    (void)http_stream_send(s->stream, bytes);
-    shared_unref(bytes);
+    buf_printf(&text, "id: %llu\nevent: %s\n", (unsigned long long)s->sse.watcher.after, type);
+    sse_put_data(&text, json);
+    sse_send(&s->sse, buf_str(&text));
 }
 
 static void put_open(struct json_out *out, const struct call *call)
@@ -240,16 +229,13 @@ static void tell_change(struct state_stream *s, const struct call *call)
     send_state(s, "change", buf_str(&buf));
 }
 
-/* The token is looked at for every event: a stream ends when it is revoked. */
 static void state_told(struct watcher *watcher, struct happening *happening)
 {
     struct state_stream *s = watcher->arg;
     const struct event *event = happening->event;
     struct state_call *known = map_get(&s->open, event->call);
-    if (s->token->revoked_ms) {
-        http_stream_end(s->stream);
+    if (sse_revoked(&s->sse))
         return;
-    }
     if (watcher->live)
         tell_whole(s);
     if (!known && event->kind != EVENT_TOOL_CALL)
@@ -268,28 +254,11 @@ static void state_told(struct watcher *watcher, struct happening *happening)
         state_call_free(map_take(&s->open, event->call));
 }
 
-/* Called when the queue of the stream is empty and when a page is told: pages are read no faster than the client
- * takes them. */
-static void state_go_on(struct state_stream *s)
-{
-    if (s->watcher.failed)
-        http_stream_end(s->stream);
-    else if (s->watcher.live)
-        tell_whole(s);
-    else if (http_stream_queued(s->stream) == 0)
-        gate_watch_more(&s->watcher);
-}
+static void state_live(struct sse *sse) { tell_whole((struct state_stream *)sse); }
 
-static void state_caught_up(struct watcher *watcher) { state_go_on(watcher->arg); }
-
-static void state_drained(struct http_stream *stream, void *arg)
+static void state_stream_free(struct sse *sse)
 {
-    (void)stream;
-    state_go_on(arg);
-}
-
-static void state_stream_free(struct state_stream *s)
-{
+    struct state_stream *s = (struct state_stream *)sse;
     MAP_EACH(&s->open, each)
         state_call_free(each.value);
     map_done(&s->open);
@@ -297,38 +266,21 @@ static void state_stream_free(struct state_stream *s)
     free(s);
 }
 
-/* The connection is closed, by whichever side: nothing is told after gate_unwatch, so that the memory can go. */
-static void state_gone(struct http_stream *stream, void *arg)
-{
-    struct state_stream *s = arg;
-    (void)stream;
-    gate_unwatch(&s->watcher);
-    state_stream_free(s);
-}
-
 /* The stream lives on without the exchange: s owns what it needs. */
 static void stream_session_found(struct exchange *x, const struct session *session)
 {
     struct state_stream *s = heap_new(sizeof *s + session->id.n);
-    struct gate *gate = x->gate;
     memcpy(s->session, session->id.p, session->id.n);
-    s->token = x->token;
     s->completed = buf_init(LIMIT_ANSWER_BYTES);
     s->members = json_out(&s->completed);
     json_open(&s->members, '{');
-    s->watcher = (struct watcher){
-        .session = {s->session, session->id.n},
-        .kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
-                 (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
-        .tell = state_told, .caught_up = state_caught_up, .arg = s,
+    s->sse = (struct sse){
+        .watcher = {.session = {s->session, session->id.n}, .tell = state_told,
+                    .kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
+                             (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE},
+        .live = state_live, .free = state_stream_free,
     };
-    x->api->answers[2]++;
-    s->stream = http_stream_start(
-        x->http, &(struct http_stream_options){.gone = state_gone, .drained = state_drained, .arg = s});
-    if (!s->stream)
-        state_stream_free(s);
-    else
-        gate_watch(gate, &s->watcher);
+    sse_start(x, &s->sse);
 }
 
 void api_agent_state(struct exchange *x)

@@ -2,6 +2,7 @@
 #include "api/cursor.h"
 
 #include "api/forms.h"
+#include "api/sse.h"
 #include "event/cloud_event.h"
 
 #include <stdlib.h>
@@ -109,9 +110,7 @@ static void read_page(struct exchange *x, const struct event_scope *scope)
 
 /* One follower over Server-Sent Events; small, because there may be very many. */
 struct follower {
-    struct watcher watcher;
-    struct http_stream *stream;
-    const struct token *token;
+    struct sse sse;
     enum form form;
     char bytes[]; /* holds session and thread */
 };
@@ -140,21 +139,13 @@ struct shared *form_sse(struct happening *happening, enum form form)
         make_cloud_event(&json);
     buf_puts(&text, "id: ");
     buf_u64(&text, event->seq);
+    buf_putc(&text, '\n');
     if (form == FORM_SSE) {
-        buf_puts(&text, "\nevent: ");
+        buf_puts(&text, "event: ");
         buf_puts(&text, event_kind_name(event->kind));
+        buf_putc(&text, '\n');
     }
-    /* Blanks between an input's tokens are kept as they came, and may hold line ends. */
-    struct str left = buf_str(&json);
-    while (left.n) {
-        size_t end = 0;
-        while (end < left.n && left.p[end] != '\n' && left.p[end] != '\r')
-            end++;
-        buf_puts(&text, "\ndata: ");
-        buf_put(&text, str_sub(left, 0, end));
-        left = str_sub(left, end < left.n ? end + 1 : end, left.n);
-    }
-    buf_puts(&text, "\n\n");
+    sse_put_data(&text, buf_str(&json));
     happening->forms[form] = shared_new(buf_str(&text));
     return happening->forms[form];
 }
@@ -164,45 +155,37 @@ struct shared *form_sse(struct happening *happening, enum form form)
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct follower *follower = watcher->arg;
-    if (follower->token->revoked_ms)
-        http_stream_end(follower->stream);
-    else
-        (void)http_stream_send(follower->stream, form_sse(happening, follower->form));
+    if (!sse_revoked(&follower->sse))
+        (void)http_stream_send(follower->sse.stream, form_sse(happening, follower->form));
 }
 
 /* Whether the reader is slow: it then gets stored pages instead of live events, which may fill half of its queue only.
  * */
 static bool lags(const struct watcher *watcher)
 {
-    const struct follower *follower = watcher->arg;
-    return http_stream_queued(follower->stream) > LIMIT_STREAM_QUEUE_BYTES / 2;
+    const struct sse *sse = watcher->arg;
+    return http_stream_queued(sse->stream) > LIMIT_STREAM_QUEUE_BYTES / 2;
 }
 
 /* Text that is still being said: it has no seq, and a reader that lags behind misses nothing by missing it. */
 static void hear(struct watcher *watcher, struct str json)
 {
-    struct follower *follower = watcher->arg;
+    struct sse *sse = watcher->arg;
     ARENA_SCOPE(scratch);
-    if (follower->token->revoked_ms || http_stream_queued(follower->stream) > LIMIT_STREAM_QUEUE_BYTES / 4)
-        return;
-    struct shared *bytes = shared_new(arena_printf(&scratch, "event: live\ndata: %.*s\n\n", STR_ARG(json)));
-    (void)http_stream_send(follower->stream, bytes);
-    shared_unref(bytes);
+    if (!sse->token->revoked_ms && http_stream_queued(sse->stream) <= LIMIT_STREAM_QUEUE_BYTES / 4)
+        sse_send(sse, arena_printf(&scratch, "event: live\ndata: %.*s\n\n", STR_ARG(json)));
 }
 
 /* A comment: every reader of streams knows to pass over it. */
 static void away(struct watcher *watcher, bool is_away)
 {
-    struct follower *follower = watcher->arg;
-    struct shared *words = shared_new(is_away ? STR(": the store is away\n\n") : STR(": the store is back\n\n"));
-    (void)http_stream_send(follower->stream, words);
-    shared_unref(words);
+    sse_send(watcher->arg, is_away ? STR(": the store is away\n\n") : STR(": the store is back\n\n"));
 }
 
 /* Ends the stream with an error: events that it sent are no longer in the store. */
 static void broken(struct watcher *watcher, const struct err *err)
 {
-    struct follower *follower = watcher->arg;
+    struct sse *sse = watcher->arg;
     JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     buf_puts(&text, "event: error\ndata: ");
     json_open(&out, '{');
@@ -210,43 +193,17 @@ static void broken(struct watcher *watcher, const struct err *err)
     json_member(&out, "message", str_of(err->text));
     json_close(&out, '}');
     buf_puts(&text, "\n\n");
-    struct shared *bytes = shared_new(buf_str(&text));
-    (void)http_stream_send(follower->stream, bytes);
-    shared_unref(bytes);
-    http_stream_end(follower->stream);
+    sse_send(sse, buf_str(&text));
+    http_stream_end(sse->stream);
 }
 
-/* The next page of stored events is read when the last one has left: a slow reader costs no more than one page of
- * memory. */
-static void go_on(struct follower *follower)
-{
-    if (follower->watcher.failed)
-        http_stream_end(follower->stream);
-    else if (http_stream_queued(follower->stream) == 0)
-        gate_watch_more(&follower->watcher);
-}
-
-static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
-
-static void drained(struct http_stream *stream, void *arg)
-{
-    (void)stream;
-    go_on(arg);
-}
-
-static void gone(struct http_stream *stream, void *arg)
-{
-    struct follower *follower = arg;
-    (void)stream;
-    gate_unwatch(&follower->watcher);
-    free(follower);
-}
+static void follower_free(struct sse *sse) { free(sse); }
 
 /* Owns copies of the scope's texts: it lives longer than the request. */
 static struct follower *follower_new(const struct event_scope *scope)
 {
     struct follower *follower = heap_new(sizeof *follower + scope->session.n + scope->thread.n);
-    struct watcher *w = &follower->watcher;
+    struct watcher *w = &follower->sse.watcher;
     if (scope->session.n)
         memcpy(follower->bytes, scope->session.p, scope->session.n);
     if (scope->thread.n)
@@ -260,26 +217,9 @@ static struct follower *follower_new(const struct event_scope *scope)
     w->lags = lags;
     w->away = away;
     w->broken = broken;
-    w->caught_up = caught_up;
-    w->arg = follower;
-    return follower;
-}
-
-/* From here on the stream owns the follower, which ends with it. */
-static void stream(struct exchange *x, const struct event_scope *scope)
-{
-    struct follower *follower = follower_new(scope);
-    struct gate *gate = x->gate;
-    follower->token = x->token;
+    follower->sse.free = follower_free;
     follower->form = scope->form;
-    struct http_stream_options options = {.gone = gone, .drained = drained, .arg = follower};
-    x->api->answers[2]++;
-    follower->stream = http_stream_start(x->http, &options);
-    if (!follower->stream) {
-        free(follower);
-        return;
-    }
-    gate_watch(gate, &follower->watcher);
+    return follower;
 }
 
 /* ---- the route ---- */
@@ -300,7 +240,7 @@ static void stream_if_known(struct exchange *x)
     if (rc_bad(events_scope_known(x->gate, x->state, &err)))
         exchange_fail(x, &err);
     else
-        stream(x, x->state);
+        sse_start(x, &follower_new(x->state)->sse);
 }
 
 static void caught_up_with_nodes(struct op *op)

@@ -7,8 +7,8 @@
  */
 #include "api/request_events.h"
 
+#include "api/sse.h"
 #include "event/run.h"
-
 
 enum { HEARD_BYTES_MAX = 1 << 20 };
 
@@ -103,43 +103,19 @@ void request_tell(struct request_teller *teller, const struct event *event)
 
 /* A live stream of a run's events; freed when the stream is gone. */
 struct listener {
-    struct arena arena;          /* owns the strings below */
-    struct watcher watcher;
+    struct sse sse;
+    struct arena arena;          /* owns the strings of the watcher and the teller */
     struct request_teller teller;
-    struct http_stream *stream;
-    const struct token *token;
     uint64_t has_seq, has_part;  /* the client had so much */
     struct buf heard;            /* text of the answer that is being streamed */
 };
-
-static void send_line(struct listener *listener, struct str text)
-{
-    struct shared *bytes = shared_new(text);
-    (void)http_stream_send(listener->stream, bytes);
-    shared_unref(bytes);
-}
-
-/* Blanks between an input's tokens are kept as they came, and may hold line ends. */
-static void put_data(struct buf *buf, struct str json)
-{
-    while (json.n) {
-        size_t end = 0;
-        while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
-            end++;
-        buf_puts(buf, "data: ");
-        buf_put(buf, str_sub(json, 0, end));
-        buf_puts(buf, "\n");
-        json = str_sub(json, end < json.n ? end + 1 : end, json.n);
-    }
-    buf_puts(buf, "\n");
-}
 
 static void send_event(struct listener *listener, const char *type, uint64_t seq, unsigned part, struct str json)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     buf_printf(&buf, "id: %llu.%u\nevent: %s\n", (unsigned long long)seq, part, type);
-    put_data(&buf, json);
-    send_line(listener, buf_str(&buf));
+    sse_put_data(&buf, json);
+    sse_send(&listener->sse, buf_str(&buf));
 }
 
 static bool begins_with_heard(const struct listener *listener, struct str text)
@@ -182,24 +158,22 @@ static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, s
         send_event(listener, type, seq, part, json);
 }
 
-static void end_if_over(struct listener *listener)
+static void end_if_over(struct sse *sse)
 {
-    if (listener->watcher.live && listener->teller.over)
-        http_stream_end(listener->stream);
+    if (sse->watcher.live && ((struct listener *)sse)->teller.over)
+        http_stream_end(sse->stream);
 }
 
 /* After a message that was stored, the pieces before it are of no more use. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct listener *listener = watcher->arg;
-    if (listener->token->revoked_ms) {
-        http_stream_end(listener->stream);
+    if (sse_revoked(&listener->sse))
         return;
-    }
     request_tell(&listener->teller, happening->event);
     if (happening->event->kind == EVENT_AGENT_MESSAGE)
         buf_clear(&listener->heard);
-    end_if_over(listener);
+    end_if_over(&listener->sse);
 }
 
 /* A piece of a text, while it is said. */
@@ -209,7 +183,7 @@ static void hear(struct watcher *watcher, struct str json)
     struct listener *listener = watcher->arg;
     const struct json *said;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    if (listener->token->revoked_ms || rc_bad(json_parse(&scratch, json, &said, NULL)) ||
+    if (listener->sse.token->revoked_ms || rc_bad(json_parse(&scratch, json, &said, NULL)) ||
         !str_is(json_text(said, "type"), "text_chunk") || !str_eq(json_text(said, "runId"), listener->teller.run))
         return;
     buf_put(&listener->heard, json_text(said, "text"));
@@ -218,41 +192,14 @@ static void hear(struct watcher *watcher, struct str json)
     json_member(&out, "text", json_text(said, "text"));
     json_member_bool(&out, "live", true);
     json_close(&out, '}');
-    send_line(listener, arena_printf(&scratch, "event: text_chunk\ndata: %.*s\n\n", STR_ARG(buf_str(&buf))));
+    sse_send(&listener->sse, arena_printf(&scratch, "event: text_chunk\ndata: %.*s\n\n", STR_ARG(buf_str(&buf))));
 }
 
-/* Called when a page was told and when the queue is empty. The stream of a run that is over ends when all of it was
- * told. */
-static void go_on(struct listener *listener)
+static void listener_free(struct sse *sse)
 {
-    if (listener->watcher.failed)
-        http_stream_end(listener->stream);
-    else if (listener->watcher.live)
-        end_if_over(listener);
-    else if (http_stream_queued(listener->stream) == 0)
-        gate_watch_more(&listener->watcher);
-}
-
-static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
-
-static void drained(struct http_stream *stream, void *arg)
-{
-    (void)stream;
-    go_on(arg);
-}
-
-static void listener_free(struct listener *listener)
-{
+    struct listener *listener = (struct listener *)sse;
     buf_done(&listener->heard);
     arena_free(listener);
-}
-
-static void gone(struct http_stream *stream, void *arg)
-{
-    struct listener *listener = arg;
-    (void)stream;
-    gate_unwatch(&listener->watcher);
-    listener_free(listener);
 }
 
 /* SEQ.PART of the last event that the client has. */
@@ -276,28 +223,21 @@ static struct rc read_cursor(struct exchange *x, struct listener *listener, stru
 void request_stream(struct exchange *x, struct str thread)
 {
     struct listener *listener = heap_new(sizeof *listener);
-    struct gate *gate = x->gate;
     struct err err;
     listener->heard = buf_init(HEARD_BYTES_MAX);
     if (rc_bad(read_cursor(x, listener, &err))) {
         exchange_fail(x, &err);
-        listener_free(listener);
+        listener_free(&listener->sse);
         return;
     }
-    listener->token = x->token;
     listener->teller = (struct request_teller){
         .run = arena_str(&listener->arena, x->params[0]), .put = put_told, .arg = listener};
-    listener->watcher = (struct watcher){
-        .session = arena_str(&listener->arena, x->session), .thread = arena_str(&listener->arena, thread),
-        .kinds = (uint64_t)1 << EVENT_AGENT_MESSAGE | (uint64_t)1 << EVENT_TOOL_RESULT |
-                 (uint64_t)1 << EVENT_RUN_STATUS,
-        .tell = tell, .hear = hear, .caught_up = caught_up, .arg = listener,
+    listener->sse = (struct sse){
+        .watcher = {.session = arena_str(&listener->arena, x->session), .thread = arena_str(&listener->arena, thread),
+                    .kinds = (uint64_t)1 << EVENT_AGENT_MESSAGE | (uint64_t)1 << EVENT_TOOL_RESULT |
+                             (uint64_t)1 << EVENT_RUN_STATUS,
+                    .tell = tell, .hear = hear},
+        .live = end_if_over, .free = listener_free,
     };
-    x->api->answers[2]++;
-    listener->stream = http_stream_start(
-        x->http, &(struct http_stream_options){.gone = gone, .drained = drained, .arg = listener});
-    if (!listener->stream)
-        listener_free(listener);
-    else
-        gate_watch(gate, &listener->watcher);
+    sse_start(x, &listener->sse);
 }

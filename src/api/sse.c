@@ -1,0 +1,74 @@
+/* Streams of Server-Sent Events that follow the gate (sse.h). */
+#include "api/sse.h"
+
+void sse_send(struct sse *sse, struct str text)
+{
+    struct shared *bytes = shared_new(text);
+    (void)http_stream_send(sse->stream, bytes);
+    shared_unref(bytes);
+}
+
+bool sse_revoked(struct sse *sse)
+{
+    bool revoked = sse->token->revoked_ms;
+    if (revoked)
+        http_stream_end(sse->stream);
+    return revoked;
+}
+
+/* Blanks between an input's tokens are kept as they came, and may hold line ends. */
+void sse_put_data(struct buf *buf, struct str json)
+{
+    while (json.n) {
+        size_t end = 0;
+        while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
+            end++;
+        buf_puts(buf, "data: ");
+        buf_put(buf, str_sub(json, 0, end));
+        buf_putc(buf, '\n');
+        json = str_sub(json, end < json.n ? end + 1 : end, json.n);
+    }
+    buf_putc(buf, '\n');
+}
+
+/* The next page is asked for when the last one has left. */
+static void go_on(struct sse *sse)
+{
+    if (sse->watcher.failed)
+        http_stream_end(sse->stream);
+    else if (sse->watcher.live && sse->live)
+        sse->live(sse);
+    else if (http_stream_queued(sse->stream) == 0)
+        gate_watch_more(&sse->watcher);
+}
+
+static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
+
+static void drained(struct http_stream *stream, void *arg)
+{
+    (void)stream;
+    go_on(arg);
+}
+
+static void gone(struct http_stream *stream, void *arg)
+{
+    struct sse *sse = arg;
+    (void)stream;
+    gate_unwatch(&sse->watcher);
+    sse->free(sse);
+}
+
+void sse_start(struct exchange *x, struct sse *sse)
+{
+    struct gate *gate = x->gate; /* the exchange may be gone when the stream has begun */
+    sse->token = x->token;
+    sse->watcher.caught_up = caught_up;
+    sse->watcher.arg = sse;
+    x->api->answers[2]++;
+    struct http_stream_options options = {.gone = gone, .drained = drained, .arg = sse};
+    sse->stream = http_stream_start(x->http, &options);
+    if (sse->stream)
+        gate_watch(gate, &sse->watcher);
+    else
+        sse->free(sse);
+}

@@ -1,0 +1,26 @@
+/* A stream of Server-Sent Events that follows the gate: common to the streams of events, of an agent's state and of a
+ * request. Private to api/. */
+#ifndef API_SSE_H
+#define API_SSE_H
+
+#include "api/exchange.h"
+
+/* The first member of whatever has such a stream. */
+struct sse {
+    struct watcher watcher;        /* `caught_up` and `arg` are set by sse_start */
+    struct http_stream *stream;
+    const struct token *token;
+    void (*live)(struct sse *sse); /* everything stored was told: called once or more; may be NULL */
+    void (*free)(struct sse *sse);
+};
+
+/* Begins the answer, and with it the watching. From here on the stream owns `sse`: it is given to its `free` when the
+ * client has gone. */
+void sse_start(struct exchange *x, struct sse *sse);
+void sse_send(struct sse *sse, struct str text);
+/* Ends the stream when its token was revoked. Looked at for every event. */
+bool sse_revoked(struct sse *sse);
+/* The value as lines of data, and the end of the event. */
+void sse_put_data(struct buf *buf, struct str json);
+
+#endif
