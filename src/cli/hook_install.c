@@ -526,17 +526,6 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     return trust(edit, path, new, err);
 }
 
-/* Creates the folder of this file and those above it. */
-static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
-{
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        const char *folder = arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path)));
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-            return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
-    }
-    return RC_OK;
-}
-
 /* Reads, composes, shows the difference, asks, writes the file as a whole; the server must be reachable,
  * because the identity is made there. */
 struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err)
@@ -547,7 +536,7 @@ struct rc hook_install(struct cli *cli, const struct agent *agent, const struct 
     const char *path = NULL;
     struct str old, plain;
     TRY(settings_path(&edit, &path, err));
-    TRY(have_folder(cli, path, err));
+    TRY(local_folders_above(cli, path, 0700, err));
     TRY(compose(&edit, path, err));
     TRY(read_settings(&edit, path, &old, &plain, &settings, err));
     if (!how->remove && !edit.url)

@@ -27,6 +27,16 @@ struct rc local_folder(struct cli *cli, const char *path, const char **ret_absol
     return RC_OK;
 }
 
+struct rc local_folders_above(struct cli *cli, const char *path, mode_t mode, struct err *err)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const char *folder = arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path)));
+        if (mkdir(folder, mode) != 0 && errno != EEXIST)
+            return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
+    }
+    return RC_OK;
+}
+
 /* For settings of agents, which must name this very program whatever PATH says later. */
 struct rc local_self(struct cli *cli, const char **ret_path, struct err *err)
 {

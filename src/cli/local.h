@@ -9,6 +9,8 @@
 
 /* The folder's absolute path, which must exist. */
 struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err);
+/* Makes the folders above a file or folder that are missing. */
+struct rc local_folders_above(struct cli *cli, const char *path, mode_t mode, struct err *err);
 /* The last part of a path: what a person calls the folder. */
 struct str local_title(struct str path);
 /* Standard input up to its end. */

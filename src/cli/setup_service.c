@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,17 +98,6 @@ static void put_unit(struct buf *buf, const struct settings *settings, const cha
     buf_puts(buf, "\nRestart=on-failure\nRestartSec=1\nTimeoutStopSec=30\n\n[Install]\nWantedBy=default.target\n");
 }
 
-/* Makes the unit's folder and its parents, which may be missing in a fresh home. */
-static struct rc have_folders(struct cli *cli, const char *path, struct err *err)
-{
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        const char *folder = arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path)));
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-            return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
-    }
-    return RC_OK;
-}
-
 /* Ready and not only started: the next steps of setup need the token and the routes. */
 static struct rc wait_ready(struct cli *cli, struct err *err)
 {
@@ -132,7 +120,7 @@ static struct rc start_unit(struct cli *cli, struct setup_record *record, struct
     TRY(local_self(cli, &self, err));
     put_unit(&unit, &cli->settings, self);
     if (!other) {
-        TRY(have_folders(cli, path, err));
+        TRY(local_folders_above(cli, path, 0700, err)); /* they may be missing in a fresh home */
         TRY(file_write_private(path, buf_str(&unit), err));
         record->unit = str_of(path);
         TRY(setup_record_save(cli, record, err));

@@ -100,11 +100,7 @@ static struct rc run(const char *const argv[], struct err *err)
 static struct rc own_folder(const struct system *s, const char *path, mode_t mode, const char *owner, struct err *err)
 {
     const struct passwd *who = owner ? getpwnam(owner) : NULL;
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        const char *above = arena_c(&s->cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path)));
-        if (mkdir(above, 0755) != 0 && errno != EEXIST)
-            return err_set(err, ERR_IO, "%s: %s", above, strerror(errno));
-    }
+    TRY(local_folders_above(s->cli, path, 0755, err));
     if ((mkdir(path, mode) != 0 && errno != EEXIST) || chmod(path, mode) != 0 ||
         (who && chown(path, who->pw_uid, who->pw_gid) != 0))
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
