@@ -607,28 +607,34 @@ static struct node *parse_command(struct shell_parser *p)
 
 /* ---- pipelines and lists ---- */
 
-/* One command alone is no pipe: its own node is returned. */
+/* Parts that one of two operators joins. One part alone is not joined: its own node is returned. */
+static struct node *parse_joined(struct shell_parser *p, struct node *node,
+                                 struct node *(*parse)(struct shell_parser *p), enum shell_op one, enum shell_op other)
+{
+    struct node *first = parse(p), *last = first;
+    if (!first || (!at_op(p, one) && !at_op(p, other)))
+        return first;
+    node->first = first;
+    while (at_op(p, one) || at_op(p, other)) {
+        enum node_join join = at_op(p, OP_AND) ? JOIN_AND : at_op(p, OP_OR) ? JOIN_OR : JOIN_NONE;
+        if (!shell_next(p) || !skip_newlines(p))
+            return NULL;
+        last->next = parse(p);
+        last = last->next;
+        if (!last)
+            return NULL;
+        last->join = join;
+    }
+    return node_end(p, node);
+}
+
 static struct node *parse_pipe(struct shell_parser *p)
 {
     struct node *pipe = node_new(p, NODE_PIPE);
     while (at_reserved(p, RESERVED_BANG))
         if (!shell_next(p))
             return NULL;
-    struct node *first = parse_command(p), *last = first;
-    if (!first)
-        return NULL;
-    if (!at_op(p, OP_PIPE) && !at_op(p, OP_PIPE_BOTH))
-        return first;
-    pipe->first = first;
-    while (at_op(p, OP_PIPE) || at_op(p, OP_PIPE_BOTH)) {
-        if (!shell_next(p) || !skip_newlines(p))
-            return NULL;
-        last->next = parse_command(p);
-        last = last->next;
-        if (!last)
-            return NULL;
-    }
-    return node_end(p, pipe);
+    return parse_joined(p, pipe, parse_command, OP_PIPE, OP_PIPE_BOTH);
 }
 
 /* Commands joined by && and ||. */
@@ -636,24 +642,9 @@ static struct node *parse_chain(struct shell_parser *p)
 {
     struct node *chain = node_new(p, NODE_CHAIN);
     unsigned moves = p->moves;
-    struct node *first = parse_pipe(p), *last = first;
-    if (!first)
-        return NULL;
-    if (!at_op(p, OP_AND) && !at_op(p, OP_OR))
-        return first;
-    chain->first = first;
-    while (at_op(p, OP_AND) || at_op(p, OP_OR)) {
-        enum node_join join = at_op(p, OP_AND) ? JOIN_AND : JOIN_OR;
-        if (!shell_next(p) || !skip_newlines(p))
-            return NULL;
-        last->next = parse_pipe(p);
-        last = last->next;
-        if (!last)
-            return NULL;
-        last->join = join;
-    }
+    struct node *node = parse_joined(p, chain, parse_pipe, OP_AND, OP_OR);
     chain->moves = p->moves != moves;
-    return node_end(p, chain);
+    return node;
 }
 
 /* Up to something that closes it, which the caller looks at. Commands read before a doubt are kept for the search
