@@ -203,8 +203,10 @@ static struct rc identify(struct exchange *x, struct err *err)
 struct rc auth_identify(struct exchange *x, struct err *err)
 {
     TRY(identify(x, err));
-    if (!x->http->agents || x->token->role == ROLE_AGENT)
+    if (!x->http->agents || x->token->role == ROLE_AGENT) {
+        gate_token_used(x->gate, x->token);
         return RC_OK;
+    }
     x->token = NULL;
     return err_set(err, ERR_FORBIDDEN, "this socket takes tokens of agents only");
 }

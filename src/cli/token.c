@@ -66,18 +66,19 @@ struct rc token_list_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct arena *arena = &cli->arena;
-    struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
+    struct table table = {.arena = arena, .columns = 7, .width = cli->width, .color = cli->color};
     struct reply reply;
     TRY(remote_get(cli, STR("/api/tokens"), &reply, err));
     if (remote_printed(cli, &reply))
         return RC_OK;
-    table_row(&table, (struct str[]){STR("TOKEN"), STR("ROLE"), STR("NAME"), STR("MADE"), STR("REVOKED"),
-                                     STR("SESSION")});
+    table_row(&table, (struct str[]){STR("TOKEN"), STR("ROLE"), STR("NAME"), STR("MADE"), STR("USED"),
+                                     STR("REVOKED"), STR("SESSION")});
     for (const struct json *t = json_first(reply.json, "tokens"); t; t = t->next)
         table_row(&table,
                   (struct str[]){text_line(arena, json_text(t, "id")), role_words(arena, t),
                                  text_fit(arena, text_line(arena, json_text(t, "name")), 32),
                                  text_time(arena, json_text(t, "createdAt"), clock_wall_ms()),
+                                 text_time(arena, json_text(t, "lastUsedAt"), clock_wall_ms()),
                                  text_time(arena, json_text(t, "revokedAt"), clock_wall_ms()),
                                  text_line(arena, json_text(t, "sessionId"))});
     table_write(&buf, &table);

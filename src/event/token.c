@@ -184,6 +184,8 @@ void token_write(struct json_out *out, const struct token *token)
         json_put_str(out, token->folders[i]);
     json_close(out, ']');
     json_member_time(out, "createdAt", token->created_ms);
+    if (token->used_ms)
+        json_member_time(out, "lastUsedAt", token->used_ms);
     json_key(out, "revokedAt");
     if (token->revoked_ms)
         json_put_time(out, token->revoked_ms);

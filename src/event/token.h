@@ -52,6 +52,7 @@ struct token {
     unsigned scopes;
     unsigned older;         /* scopes that its role no longer has, kept from before there were scopes */
     int64_t created_ms, revoked_ms; /* 0: not revoked */
+    int64_t used_ms;        /* last request with it, since this process runs; 0: none */
     struct token *next;
 };
 

@@ -10,6 +10,8 @@ struct sign_key;
 
 /* The token with this secret; NULL when there is none or it was revoked. */
 const struct token *gate_token(const struct gate *gate, struct str secret);
+/* Notes that a request came with the token; in memory only, for people who look at their devices. */
+void gate_token_used(struct gate *gate, const struct token *token);
 const struct token *gate_tokens(const struct gate *gate); /* all, newest first */
 /* The token of this id; NULL when there is none or it was revoked. */
 const struct token *gate_token_by_id(const struct gate *gate, struct str id);

@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/sign.h"
 #include "event/shapes.h"
+#include "io/clock.h"
 
 static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
 {
@@ -85,6 +86,13 @@ const struct token *gate_token(const struct gate *gate, struct str secret)
 {
     char hex[DIGEST_HEX_BYTES];
     return map_get(&gate->tokens_by_hash, hash_of(secret, hex));
+}
+
+void gate_token_used(struct gate *gate, const struct token *token)
+{
+    struct token *known = map_get(&gate->tokens_by_hash, token->hash);
+    if (known)
+        known->used_ms = clock_wall_ms();
 }
 
 const struct token *gate_token_by_id(const struct gate *gate, struct str id)

@@ -30,7 +30,7 @@ export default {
     const bob = await person(server, "bob", DESKTOP, "viewer");
     await bob.locator(".quiet-inbox").waitFor();
     await page.evaluate(() => { location.hash = "#/settings"; });
-    await page.locator("tr", { hasText: "bob" }).waitFor();
+    await page.locator("tr", { hasText: "bob" }).filter({ hasText: /\d+ (s|min) ago.*\d+ (s|min) ago/ }).waitFor(); // made, and last used
     page.on("dialog", (dialog) => dialog.accept());
     await page.locator("tr", { hasText: "bob" }).locator("button", { hasText: "Revoke" }).click();
     await page.locator("tr", { hasText: "bob" }).waitFor({ state: "detached" });

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { must, same } from "./check.mjs";
+import { heading, must, same } from "./check.mjs";
 import { person } from "./rig.mjs";
 
 const PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@ def f():\n-    a\n+    b\n*** Add File: n.md\n+one\n*** End Patch";
@@ -54,6 +54,16 @@ export default {
     must(!(await page.locator("article.request").innerText()).includes("commands"), "it is called a command");
     await page.locator(".code", { hasText: "one" }).first().waitFor();
     same(await page.locator(".code").count(), 2, "differences");
+  },
+  async "previews: a host that a box asks for, and a command outside the box"(server) {
+    const session = await server.session(), page = await person(server);
+    await server.call(session, "Net", { host: "packages.example.com", port: 443 }, "n1");
+    await heading(page, "Connect to packages.example.com:443");
+    await server.decide(session, "n1", "deny");
+    await server.call(session, "Bash", { command: "make install", outside: true }, "b1");
+    await page.goto(`${server.url}/#/request/${session.id}/b1`);
+    await heading(page, "Run a command outside the box");
+    await page.locator(".allow", { hasText: "Run outside once" }).waitFor();
   },
   async "previews: a cell of a notebook, and edits one by one"(server) {
     const session = await server.session(), page = await person(server);

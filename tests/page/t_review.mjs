@@ -198,6 +198,12 @@ export default {
     await page.locator(".setting", { hasText: "Open files in" }).getByText("VS Code").click();
     await page.goto(server.url + "/#/");
     same(await page.locator(".open-file").first().getAttribute("href"), "vscode://file/home/alice/greeter/a%20b.py:1", "the link");
+    same(await page.locator(".diff .path").first().textContent(), "a b.py", "the path, as in the heading");
+    await page.goto(server.url + "/#/settings");
+    await page.locator(".setting", { hasText: "Open files in" }).getByText("Terminal").click();
+    await page.locator(".setting", { hasText: "Command" }).locator("input").fill("nano +{line} {file}");
+    await page.goto(server.url + "/#/");
+    same(await page.locator(".open-file").first().getAttribute("title"), "nano +1 '/home/alice/greeter/a b.py'", "the command to copy");
   },
   async "review: figures lead to the calls behind them"(server) {
     const session = await server.session(), page = await person(server);

@@ -215,6 +215,8 @@ def test_revoked_at_once(world):
     must(viewer.get("/api/sessions").status == 401, "good again after a restart")
     listed = {t["id"]: t for t in estate.admin.ok("GET", "/api/tokens")["tokens"]}
     must(listed[viewer.id]["revokedAt"], "the list does not say that it is revoked")
+    used = {t["id"] for t in listed.values() if t.get("lastUsedAt")}
+    must(used and viewer.id not in used, f"used since the start: {used}")
 
 
 def test_a_waiting_call_of_a_revoked_token(world):

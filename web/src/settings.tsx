@@ -51,7 +51,7 @@ function Picture({ rows }: { rows: string[] }) {
 }
 
 function NewDevice() {
-  const [link, setLink] = useState<Link | null>(null);
+  const { connection } = useStore(), [link, setLink] = useState<Link | null>(null);
   const [name, setName] = useState(""), [role, setRole] = useState("approver");
   const make = () => call("POST", "/api/logins", { role, ...(name ? { name } : {}) }).then(setLink, (error: Error) => toast(error.message, "bad"));
   const url = link ? (link.public ? link.url : location.origin + link.path) : "";
@@ -60,7 +60,7 @@ function NewDevice() {
       <h2>Log in another device</h2>
       <div class="fields"><label>Name<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="shown beside decisions" maxLength={60} /></label>
         <label>Role<select value={role} onChange={(event) => setRole(event.currentTarget.value)}><option value="approver">Approver</option><option value="viewer">Viewer</option><option value="admin">Admin</option></select></label>
-        <button type="submit">Make a link</button></div>
+        <button type="submit" disabled={connection !== "live"}>Make a link</button></div>
       {link && <div class="pair" role="status">
         {link.public && link.qr.length > 0 && <Picture rows={link.qr} />}
         <div><p>One-time link, valid until {clock(link.expiresAt)}: <Copy text={url} /></p>
@@ -72,7 +72,7 @@ function NewDevice() {
 }
 
 function Devices() {
-  const { me } = useStore();
+  const { me, connection } = useStore();
   const now = useNow();
   const [devices, setDevices] = useState<Device[] | null>(null);
   const load = () => get("/api/tokens").then((answer) => setDevices(answer.tokens), () => setDevices(null));
@@ -84,11 +84,12 @@ function Devices() {
   };
   return (
     <section class="card"><h2>Devices and tokens</h2><div class="table-box" tabIndex={0} role="region" aria-label={"Devices"}><table>
-      <thead><tr><th>Name</th><th>Role</th><th>Made</th><th></th></tr></thead>
+      <thead><tr><th>Name</th><th>Role</th><th>Made</th><th>Last used</th><th></th></tr></thead>
       <tbody>{devices.filter((device) => !device.revokedAt).map((device) => <tr>
-        <td><Shown text={device.name} line /> {device.id === me?.id && <span class="tag">this device</span>}</td><td>{device.role}</td>
+        <td><Shown text={device.name} line /> {device.id === me?.id && <span class="tag">this device</span>}</td><td>{device.role}{device.scopes && device.scopes.length > 0 && <div class="small dim scopes">{device.scopes.join(", ")}</div>}</td>
         <td class="nowrap" title={clock(device.createdAt)}>{ago(device.createdAt, now)} ago</td>
-        <td class="right">{device.id !== me?.id && <button type="button" class="danger small" onClick={() => revoke(device)}>Revoke</button>}</td></tr>)}</tbody>
+        <td class="nowrap" title={device.lastUsedAt && clock(device.lastUsedAt)}>{device.lastUsedAt ? `${ago(device.lastUsedAt, now)} ago` : <span class="dim">not since the start</span>}</td>
+        <td class="right">{device.id !== me?.id && <button type="button" class="danger small" disabled={connection !== "live"} onClick={() => revoke(device)}>Revoke</button>}</td></tr>)}</tbody>
     </table></div></section>
   );
 }
@@ -103,7 +104,9 @@ export function Settings() {
         <div class="line"><h2>This device</h2><span class="grow" /><span class="dim"><Shown text={me?.name ?? ""} line /></span><span class="tag">{me?.role}</span></div>
         <Choice<Prefs["theme"]> name="Theme" value={prefs.theme} options={[["auto", "System"], ["light", "Light"], ["dark", "Dark"]]} change={(theme) => setPrefs({ theme })} />
         <Choice<Prefs["split"]> name="Differences" value={prefs.split} options={[["auto", "By width"], ["split", "Side by side"], ["unified", "Unified"]]} change={(split) => setPrefs({ split })} />
-        <Choice<Prefs["editor"]> name="Open files in" value={prefs.editor} options={[["", "Nothing"], ["vscode", "VS Code"], ["idea", "JetBrains"]]} change={(editor) => setPrefs({ editor })} />
+        <Choice<Prefs["editor"]> name="Open files in" value={prefs.editor} options={[["", "Nothing"], ["vscode", "VS Code"], ["idea", "JetBrains"], ["terminal", "Terminal"]]} change={(editor) => setPrefs({ editor })} />
+        {prefs.editor === "terminal" && <label class="setting"><span class="words"><b>Command</b><span class="dim small">copied for your terminal; {"{file}"} and {"{line}"} are put in</span></span>
+          <input class="mono" value={prefs.command} maxLength={200} spellcheck={false} onInput={(event) => setPrefs({ command: event.currentTarget.value })} /></label>}
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
         {canPush() && <Push />}

@@ -48,7 +48,7 @@ export interface NodEvent {
   data: { [key: string]: Json };
 }
 export interface Closed { decision: string; actor: string; at: string; feedback?: string; mine: boolean }
-export interface Device { id: string; name: string; role: string; sessionId: string | null; createdAt: string; revokedAt: string | null }
+export interface Device { id: string; name: string; role: string; sessionId: string | null; createdAt: string; lastUsedAt?: string; revokedAt: string | null; scopes?: string[] }
 export interface AuditRecord {
   seq: number; at: string; sessionId: string; threadId: string; toolCallId: string; tool: string; about?: string; agent?: string; cwd?: string;
   outcome: string; decision?: string; by?: string; asked: boolean; actor?: string; rule?: string; source?: string; why?: string;

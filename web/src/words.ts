@@ -41,7 +41,7 @@ function makeSentence(p: Pending): Sentence {
   if (p.cut && !mcp) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
   if (command) {
     const parts = p.parts?.length || preview.parts?.length || 1;
-    return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}`, "", cwd ? `in ${shortPath(cwd)}` : "");
+    return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}${input.outside === true ? " outside the box" : ""}`, "", cwd ? `in ${shortPath(cwd)}` : "");
   }
   if (name === "Write" && path) {
     const size = bytes(byteLength(text(input.content)));
@@ -61,6 +61,7 @@ function makeSentence(p: Pending): Sentence {
   if (name === "Read") return say("Read a file", "Read", file);
   if (/^(Glob|Grep|LS)$/.test(name)) return say("Search files", "Search", text(input.pattern) || file, path ? `in ${shortPath(path)}` : "");
   if (/^Web(Fetch|Search)$/.test(name)) return say("Use the web", name === "WebFetch" ? "Fetch" : "Search the web for", text(input.url) || text(input.query));
+  if (name === "Net" && text(input.host)) return say("Reach a host", "Connect to", input.port ? `${text(input.host)}:${String(input.port)}` : text(input.host), text(input.for) ? `for ${text(input.for)}` : "");
   if (/^(Task|Agent)$/.test(name)) return say("Start a sub-agent", "Start a sub-agent:", text(input.description));
   if (isPlan(p)) return say("Approve a plan", "Approve this plan?");
   if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
@@ -78,6 +79,8 @@ const isForm = (schema: Json | undefined): boolean => {
 /* It wants an answer in words, not a yes. */
 export const isQuestion = (p: Pending): boolean => p.toolCall.name === "AskUserQuestion" ? Array.isArray(p.toolCall.input.questions)
   : p.toolCall.name === "Elicitation" && isForm(p.toolCall.input.requested_schema);
+/* A question of the agent itself, which takes words as a reply; a form of an MCP server does not. */
+export const takesReply = (p: Pending): boolean => p.toolCall.name === "AskUserQuestion" && isQuestion(p);
 export const isPlan = (p: Pending): boolean => /^(ExitPlanMode|exit_plan_mode)$/.test(p.toolCall.name);
 
 /* The kind of a request, for filters; order.ts has the names of the kinds. */
@@ -97,6 +100,14 @@ export function headline(p: Pending): string {
   if (command) return command;
   const said = sentence(p);
   return [said.verb, said.object, said.tail].filter(Boolean).join(" ");
+}
+
+/* The part of an input that tells one call from another. */
+export function aboutInput(input: { [key: string]: Json }): string {
+  const [first] = Array.isArray(input.questions) ? input.questions : [];
+  const asked = first !== null && typeof first === "object" && "question" in first ? first.question : undefined;
+  const known = [input.command, input.file_path, input.url, input.pattern, input.plan, asked, input.description];
+  return String(known.find((value) => typeof value === "string" && value !== "") ?? "");
 }
 
 /* ---- warnings ---- */

@@ -2,8 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { begin, commentsOf, drop, finish, write, type Comment } from "../comments";
-import { canAnswer, setPrefs, useStore, type Item } from "../store";
-import { put, Shown } from "../text";
+import { canAnswer, setPrefs, toast, useStore, type Item } from "../store";
+import { put, relative, Shown } from "../text";
 import type { Json, Preview } from "../types";
 import { colour, familyOf, type Token } from "./colour";
 import { around, compare, fold, pair, readUnified, type Line, type Row } from "./difference";
@@ -69,8 +69,13 @@ export function wholeFile(files: FileDiff[], name: string, input: { [key: string
 
 /* A link that the person's own editor opens, at the first changed line where its number is known. */
 function OpenFile({ path, cwd, line, fragment }: { path: string; cwd: string | undefined; line: Line | undefined; fragment: boolean }) {
-  const { editor } = useStore().prefs, whole = path.startsWith("/") ? path : cwd ? `${cwd}/${path}` : "";
+  const { editor, command } = useStore().prefs, whole = path.startsWith("/") ? path : cwd ? `${cwd}/${path}` : "";
   if (!editor || !whole) return null;
+  if (editor === "terminal") {
+    const quoted = `'${whole.replace(/'/g, "'\\''")}'`, text = command.replaceAll("{line}", () => String((fragment ? undefined : line?.new ?? line?.old) ?? 1)).replaceAll("{file}", () => quoted);
+    return <button type="button" class="open-file quiet small" title={text} aria-label={`Copy the command that opens ${path}`}
+      onClick={() => void navigator.clipboard?.writeText(text).then(() => toast("Command copied"), () => toast("The browser does not let this page copy"))}>Copy command</button>;
+  }
   const at = encodeURI(whole).replace(/[?#]/g, encodeURIComponent), number = fragment ? undefined : line?.new ?? line?.old;
   const href = editor === "vscode" ? `vscode://file${at}${number ? `:${number}` : ""}` : `idea://open?file=${encodeURIComponent(whole)}${number ? `&line=${number}` : ""}`;
   return <a class="open-file small" href={href} aria-label={`Open ${path} in your editor`}>Open</a>;
@@ -108,7 +113,7 @@ export function Diff({ file, split, item, name = file.path }: { file: FileDiff; 
   return (
     <section class="diff" aria-label={`Difference of ${file.path}: ${added} lines added, ${removed} removed`}>
       <header>
-        <span class="path mono"><Shown text={file.path} line /></span>
+        <span class="path mono" title={file.path}><Shown text={relative(file.path, item?.p.preview.cwd)} line /></span>
         {file.state && <span class={`tag state-${file.state.split(" ")[0]}`}>{file.state}</span>}
         {item && <OpenFile path={file.path} cwd={item.p.preview.cwd} line={file.lines.find((line) => line.kind === "+" || line.kind === "-")} fragment={item.p.preview.fragment === true} />}
         {mine.length > 0 && <span class="tag">{mine.length} comment{mine.length > 1 ? "s" : ""}</span>}
