@@ -188,7 +188,7 @@ struct rc login_identify(struct exchange *x, struct err *err)
     struct str secret = arena_printf(x->arena, "%.*s%.*s", STR_ARG(half), STR_ARG(key));
     const struct token *token = gate_token(x->gate, secret);
     if (!token || clock_wall_ms() - token->created_ms > (int64_t)LOGIN_DAYS * DAY_S * 1000)
-        return err_set(err, ERR_UNAUTHENTICATED, "this device is logged out; `nod login` makes a new link");
+        return err_set(err, ERR_UNAUTHENTICATED, "This device is logged out. Run `nod login` for a new link.");
     x->token = token;
     x->by_page = true;
     return RC_OK;

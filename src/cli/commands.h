@@ -12,6 +12,10 @@
 #include "cli/commands_admin.h"
 #include "cli/commands_daily.h"
 
+#define MODE_WORDS                                                                                                \
+    "permission mode: default (Ask first), acceptEdits (Accept edits), plan (Plan only), read-only (Read only), " \
+    "bypassPermissions (Allow everything)"
+
 #define COMMANDS(X)   \
     DAILY_COMMANDS(X) \
     ADMIN_COMMANDS(X)

@@ -33,7 +33,7 @@
     X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
       OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
       OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION(0, "mode", "MODE", MODE_WORDS)                                                                \
       OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
       OPTION(0, "policy", "TOOL=EFFECT", "allow, deny or ask for a whole tool; may be repeated"))          \
     X(session_list, "session list", TALKS, "", "list sessions, the latest first", "", )                    \
@@ -42,7 +42,7 @@
       "A change holds from the next call on.",                                                             \
       OPTION(0, "title", "WORDS", "what people see")                                                       \
       OPTION(0, "cwd", "DIR", "where its calls would run")                                                 \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION(0, "mode", "MODE", MODE_WORDS)                                                                \
       OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
       OPTION(0, "policy", "TOOL=EFFECT", "allow, deny, ask, or none to forget it; may be repeated"))       \
     X(session_prompt, "session prompt", TALKS, "SESSION WORDS", "tell a wrapped agent what to do next",    \
@@ -177,7 +177,7 @@
       "write what is to be done, answer questions in place, write again.",                                 \
       OPTION(0, "cwd", "DIR", "the folder to work in; else this one")                                      \
       OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION(0, "mode", "MODE", MODE_WORDS)                                                                \
       OPTION('s', "session", "ID", "go on in this session")                                                \
       OPTION(0, "iterations", "N", "answers of the model, at most (50)")                               \
       OPTION('d', "detach", NULL, "print the request's id and leave the asking to others")                 \

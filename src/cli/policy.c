@@ -130,11 +130,14 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
     const char *session = option_text(cli, "session");
     uint64_t uses = 0, people = 0;
     int64_t seconds = 0;
+    struct str effect = str_of(cli->argv[0]);
+    if (!str_is(effect, "allow") && !str_is(effect, "ask") && !str_is(effect, "deny"))
+        return err_set(err, ERR_INVALID, "'%s' is no effect: say allow, ask or deny, then the rule", cli->argv[0]);
     TRY(option_number(cli, "uses", INT32_MAX, &uses, err));
     TRY(option_number(cli, "people", LIMIT_PEOPLE, &people, err));
     TRY(option_time(cli, "for", INT32_MAX, &seconds, err));
     json_open(&out, '{');
-    json_member(&out, "effect", str_of(cli->argv[0]));
+    json_member(&out, "effect", effect);
     json_member(&out, "rule", str_of(cli->argv[1]));
     json_member(&out, "reason", str_of(option_text(cli, "reason")));
     json_member(&out, "layer", session ? STR("session") : STR("user"));

@@ -339,7 +339,7 @@ static void read_all_marks(struct recovery *recovery, const struct read *open)
     end_marks(recovery);
 }
 
-/* The last read at the start. Calls that waited before a restart are logged as recovered. */
+/* The last read at the start. Calls that waited before a restart are counted in one line, and each named at debug. */
 static void open_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
@@ -351,9 +351,12 @@ static void open_read(struct read *read)
         struct open_approval *open = &read->open[i];
         open_add(gate, open);
         open_recovered(gate, open_find(gate, open->request.session, open->request.call));
-        log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
+        log_line(LOG_DEBUG, "approval recovered after restart", LOG_S("session", open->request.session),
                  LOG_S("threadId", open->request.thread), LOG_S("call", open->request.call));
     }
+    if (read->open_count)
+        log_line(LOG_INFO, "calls that waited before the restart wait again",
+                 LOG_I("calls", (int64_t)read->open_count));
     gate->figures.recovered = read->open_count;
     if (first_of_people(gate))
         gate->read_partials = UINT64_MAX;

@@ -70,9 +70,8 @@ const tests = {
     await server.call(s, "ExitPlanMode", { plan: "# The plan\n\n1. do it" }, "p1");
     await shows("1. do it");
     await shows("[y] approve plan");
-    await new Promise((done) => setTimeout(done, 600));
     press("y");
-    await shows("accept changes to files");
+    await shows("2  Accept edits");
     press("2");
     await until(async () => (await server.api("GET", `/api/sessions/${s.id}`)).permissionMode === "acceptEdits", "the mode");
     must((await server.status("p1", s)).status === "allowed", "the plan");

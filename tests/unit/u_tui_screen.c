@@ -169,7 +169,7 @@ static void always_needs_a_rule_and_that_all_was_shown(void **state)
     assert_int_equal(tui_press(&tui, 'j'), TUI_NOTHING);
     check_screen(&tui);
     assert_int_equal(tui_press(&tui, 'a'), TUI_NOTHING);
-    assert_true(strstr(tui.notice, "no rule is suggested") != NULL);
+    assert_true(strstr(tui.notice, "no safe rule to suggest") != NULL);
     arena_done(&tui.arena);
 }
 

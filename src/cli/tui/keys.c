@@ -268,7 +268,7 @@ static void scroll(struct tui *tui, int lines)
 static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
 {
     if (open->suggestions == 0)
-        tui_say(tui, "no rule is suggested for this call; make one with `nod policy add`");
+        tui_say(tui, "no safe rule to suggest; make one with `nod policy add`");
     else if (tui->seen < count_lines(open))
         tui_say(tui, "scroll to the end to enable \"always\"");
     else {

@@ -161,7 +161,7 @@ static void put_modes(struct tui_page *page)
         TUI_PLAN_MODES(X)
 #undef X
     };
-    tui_page_put(page, STR("Approve the plan"), TINT_BOLD, false);
+    tui_page_put(page, STR("Approve the plan. Then:"), TINT_BOLD, false);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         tui_page_put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
 }
@@ -200,8 +200,8 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
         return arena_printf(page->arena, "[y] allow %zu marked  [n] deny %zu marked  [m] mark  [Esc] unmark", marked,
                             marked);
     if (open->kind != BODY_USE)
-        return arena_printf(page->arena, "[y] %s  [n] deny  [e] edit  [x] abort  [?] help",
-                            open->kind == BODY_PLAN ? "approve plan" : "answer");
+        return arena_printf(page->arena, "%s %s  [e] edit  [x] abort  [?] help", tui_armed(tui) ? "[y]" : " y ",
+                            open->kind == BODY_PLAN ? "approve plan  [n] keep planning" : "answer  [n] reply instead");
     const char *all = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
                                      : " y  allow once   s  session   a  always   e  edit";
     if (page->width < NARROW)
@@ -214,8 +214,12 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
 struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
 {
     ARENA_SCOPE(scratch);
+    const struct tui_call *open = tui_open(tui);
     switch (tui->mode) {
-    case TUI_DENYING: return STR("Deny, and tell the agent: ");
+    case TUI_DENYING:
+        return !open || open->kind == BODY_USE ? STR("Deny, and tell the agent: ")
+               : open->kind == BODY_PLAN       ? STR("Keep planning, and tell the agent: ")
+                                               : STR("Reply instead, and tell the agent: ");
     case TUI_ABORTING: return STR("Abort, and say why: ");
     case TUI_FINDING: return STR("List only calls with (empty: all): ");
     case TUI_SNOOZING: return STR("Snooze for (30m, 2h, 1d; 0 ends it): ");

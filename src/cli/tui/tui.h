@@ -62,10 +62,10 @@ enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING
                 TUI_SNOOZING, TUI_ASSIGNING, TUI_HELP };
 
 /* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
-#define TUI_PLAN_MODES(X)                                  \
-    X("default", "and review each change")                 \
-    X("acceptEdits", "and accept changes to files")        \
-    X("bypassPermissions", "and let everything pass")
+#define TUI_PLAN_MODES(X)                                          \
+    X("default", "Ask first: each change is asked about")          \
+    X("acceptEdits", "Accept edits: changes to files pass")        \
+    X("bypassPermissions", "Allow everything that no rule denies")
 
 /* A waiting call, made ready for the screen. */
 struct tui_call {
