@@ -17,9 +17,21 @@ export default {
     await server.api("POST", `/api/tool-calls/c1/result?session=${s.id}`, { content: "12 passed" }, server.agent);
     await page.locator(".entry.call.good summary").click();
     await page.locator(".entry pre", { hasText: "12 passed" }).waitFor();
+    await page.locator(".entry .command pre", { hasText: "make test" }).waitFor();
+    // An edit is the difference that was allowed; nothing in a timeline is JSON, and a hook's agent hears nothing here.
+    await server.call(s, "Edit", { file_path: "/tmp/a.c", old_string: "int a = 1;", new_string: "int a = 2;" }, "c2");
+    await server.decide(s, "c2", "allow_once");
+    await page.locator(".entry.call.good summary", { hasText: "/tmp/a.c" }).click();
+    await page.locator(".entry .diff", { hasText: "int a = 2;" }).waitFor();
+    await server.api("POST", `/api/threads/${s.threadId}/events`, { type: "LOCAL_SYSTEM_MESSAGE", data: { text: "the agent was restarted" } }, server.agent);
+    await page.locator(".entry.small", { hasText: /\d the agent was restarted/ }).waitFor();
+    must(!/[{}]|old_string/.test(await page.locator(".timeline").textContent()), "JSON in the timeline");
+    await page.locator(".no-messages", { hasText: "takes no messages here" }).waitFor();
+    same(await page.locator(".continue").count(), 0, "fields for a message that nobody reads");
     await page.locator(".mode select").selectOption("acceptEdits");
     await page.locator(".toast", { hasText: "Accept edits" }).waitFor();
     same((await server.api("GET", `/api/sessions/${s.id}`)).permissionMode, "acceptEdits", "mode");
+    await page.locator(".entry.small", { hasText: "changed the mode to Accept edits" }).waitFor();
   },
   async "rules that do not do what they say are named, with what was meant; a new one is refused"(server) {
     await server.api("POST", "/api/policy/rules", { effect: "deny", rule: "Bsh(rm:*)", force: true });

@@ -90,6 +90,36 @@ function itemOf(kept: Kept, edited: boolean): Item {
   return { key: keyOf(kept.sessionId, kept.toolCallId), p, closed: { decision: answer?.decision ?? "", actor: answer?.actor ?? "", at: answer?.at ?? "", mine: false } };
 }
 
+/* A kept call, read once; `stamp` changes when there is more to read. */
+function useKept(session: string, call: string, stamp = ""): { kept: Kept | null; wrong: string } {
+  const { connection } = useStore();
+  const [kept, setKept] = useState<Kept | null>(null);
+  const [wrong, setWrong] = useState("");
+  useEffect(() => {
+    if (connection !== "live") return;
+    get(`/api/sessions/${encodeURIComponent(session)}/calls/${encodeURIComponent(call)}`).then((found) => { setKept(found); setWrong(""); },
+      (error: unknown) => setWrong(error instanceof Refused && error.status === 404 ? "There is no such request, or it is not yours to see." : error instanceof Error ? error.message : ""));
+  }, [connection, session, call, stamp]);
+  return { kept, wrong };
+}
+
+function Result({ kept }: { kept: Kept }) {
+  if (!kept.result) return null;
+  return <section class="result" aria-label="Result"><header><b>Result</b><span class={kept.result.isError ? "bad" : "good"}>{kept.result.isError ? "✕ an error" : "✓ done"}</span>
+    <time class="dim small" title={kept.result.at}>{clock(kept.result.at)}</time></header><Output content={kept.result.content} /></section>;
+}
+
+/* A call of a timeline that somebody opened: what would happen, as it was allowed, and what came of it. */
+export function KeptCall({ session, call, stamp }: { session: string; call: string; stamp: string }) {
+  const { kept, wrong } = useKept(session, call, stamp);
+  if (!kept) return wrong ? <p class="bad" role="alert">{wrong}</p> : null;
+  return <>
+    <div class="thing"><Preview item={itemOf(kept, kept.answer?.updatedInput !== undefined)} wide={false} /></div>
+    <Result kept={kept} />
+    <p class="small"><a href={linkOf(session, call)}>Show the whole request</a></p>
+  </>;
+}
+
 function Body({ kept }: { kept: Kept }) {
   const [edited, setEdited] = useState(kept.answer?.updatedInput !== undefined);
   const [tone, sign, words] = outcome(kept), item = itemOf(kept, edited), said = agentWords(kept);
@@ -105,21 +135,13 @@ function Body({ kept }: { kept: Kept }) {
         <label><input type="radio" name="version" checked={edited} onChange={() => setEdited(true)} /><span>As allowed</span></label></div></fieldset>}
       <div class="thing"><Preview key={String(edited)} item={item} wide={false} /></div>
       {said && <aside class="agent-words" aria-label="The agent's own words"><b>The agent said</b><Shown text={said} /></aside>}
-      {kept.result && <section class="result" aria-label="Result"><header><b>Result</b><span class={kept.result.isError ? "bad" : "good"}>{kept.result.isError ? "✕ an error" : "✓ done"}</span>
-        <time class="dim small" title={kept.result.at}>{clock(kept.result.at)}</time></header><Output content={kept.result.content} /></section>}
+      <Result kept={kept} />
     </div>
   );
 }
 
 export function Decided({ session, call }: { session: string; call: string }) {
-  const { connection } = useStore();
-  const [kept, setKept] = useState<Kept | null>(null);
-  const [wrong, setWrong] = useState("");
-  useEffect(() => {
-    if (connection !== "live") return;
-    get(`/api/sessions/${encodeURIComponent(session)}/calls/${encodeURIComponent(call)}`).then((found) => { setKept(found); setWrong(""); },
-      (error: unknown) => setWrong(error instanceof Refused && error.status === 404 ? "There is no such request, or it is not yours to see." : error instanceof Error ? error.message : ""));
-  }, [connection, session, call]);
+  const { kept, wrong } = useKept(session, call);
   const copy = () => void navigator.clipboard?.writeText(location.origin + "/" + linkOf(session, call)).then(() => toast("Link copied"), () => toast("The browser does not let this page copy"));
   return (
     <main class="screen decided">

@@ -13,10 +13,10 @@ const OUTCOMES: [string, string][] = [["", "Any decision"], ["allowed", "Allowed
   ["cancelled", "Taken back"], ["awaiting", "Waiting"], ["allow_once", "Allowed once"], ["allow_session", "Allowed for the session"], ["allow_always", "Allowed always"]];
 const BY: [string, string][] = [["", "By anyone"], ["person", "By a person"], ["rule", "By a rule"], ["timeout", "By timeout"], ["agent", "Taken back"]];
 const TIMES: [string, string][] = [["", "Any time"], ["1", "Last hour"], ["24", "Last day"], ["168", "Last week"], ["720", "Last 30 days"]];
-const FIELDS = ["text", "by", "decision", "tool", "actor", "agent", "project", "hours"] as const;
+const FIELDS = ["text", "by", "decision", "tool", "actor", "agent", "session", "project", "hours"] as const;
 
 type Wanted = Record<typeof FIELDS[number], string>;
-const NONE: Wanted = { text: "", by: "", decision: "", tool: "", actor: "", agent: "", project: "", hours: "" };
+const NONE: Wanted = { text: "", by: "", decision: "", tool: "", actor: "", agent: "", session: "", project: "", hours: "" };
 const BUILT_IN: [string, Partial<Wanted>][] = [["All", {}], ["Asked", { by: "person" }], ["Denied this week", { decision: "denied", hours: "168" }]];
 
 function readRoute(route: string): Wanted {
@@ -100,13 +100,17 @@ const projectOf = (cwd: string | undefined): string => cwd ? cwd.split("/").filt
 /* The telling part of an input, or the input: JSON is told by its tool. */
 const aboutOf = (record: AuditRecord): string => (record.about ?? "").startsWith("{") ? "" : record.about ?? "";
 
+const sessionName = (id: string): string => state.sessions.get(id)?.title || `${id.slice(0, 8)}…${id.slice(-4)}`;
+
 function Row({ record }: { record: AuditRecord }) {
   const tone = outcomeTone(record.outcome), about = aboutOf(record), href = linkOf(record.sessionId, record.toolCallId);
   return <tr>
     <td class="nowrap dim" title={record.at}>{time(record.at)}</td>
-    <td class="what"><a href={href} title={record.about}>{record.tool !== "Bash" && <b><Shown text={toolName(record.tool)} line /> </b>}<span class="mono"><Shown text={about} line /></span></a></td>
+    <td class="tool"><Shown text={toolName(record.tool)} line /></td>
+    <td class="what"><a href={href} title={record.about}>{about && record.tool !== "Bash" && <b class="narrow"><Shown text={toolName(record.tool)} line />&nbsp;</b>}<span class="mono"><Shown text={about || toolName(record.tool)} line /></span></a></td>
     <td class={`nowrap ${tone}`}>{SIGN[tone]} {words(record)}{record.edited ? ", edited" : ""}</td>
     <td class="agent"><Shown text={record.agent ?? ""} line /></td>
+    <td class="in-session"><a href={`#/session/${encodeURIComponent(record.sessionId)}`} title={record.sessionId}><Shown text={sessionName(record.sessionId)} line /></a></td>
     <td class="project" title={record.cwd}><Shown text={projectOf(record.cwd)} line /></td>
     <td class="how"><By record={record} /></td>
     <td class="right nowrap dim">{record.asked && record.answerMs !== undefined ? took(record.answerMs) : ""}</td></tr>;
@@ -119,8 +123,8 @@ function Table({ records }: { records: AuditRecord[] }) {
     if (days[days.length - 1]?.[0] === day) days[days.length - 1][1].push(record); else days.push([day, [record]]);
   }
   return <div class="table-box" tabIndex={0} role="region" aria-label="Decisions"><table class="log">
-    <thead><tr><th>Time</th><th>Call</th><th>Decision</th><th>Agent</th><th>Project</th><th>By</th><th class="right">Took</th></tr></thead>
-    {days.map(([day, list]) => <tbody><tr class="day"><th colSpan={7} scope="rowgroup">{day}</th></tr>{list.map((record) => <Row key={record.seq} record={record} />)}</tbody>)}
+    <thead><tr><th>Time</th><th class="tool">Tool</th><th>Call</th><th>Decision</th><th>Agent</th><th class="in-session">Session</th><th>Project</th><th>By</th><th class="right">Took</th></tr></thead>
+    {days.map(([day, list]) => <tbody><tr class="day"><th colSpan={9} scope="rowgroup">{day}</th></tr>{list.map((record) => <Row key={record.seq} record={record} />)}</tbody>)}
   </table></div>;
 }
 
@@ -145,6 +149,10 @@ export function History() {
   }, (error: Error) => setWrong(error.message));
   useEffect(() => {
     if (connection !== "live") return;
+    get("/api/sessions?limit=100").then((page) => { for (const one of page.sessions) state.sessions.set(one.id, one); changed(); }, () => {});
+  }, [connection]);
+  useEffect(() => {
+    if (connection !== "live") return;
     const timer = setTimeout(() => void load(0), 150);
     return () => clearTimeout(timer);
   }, [connection, route]);
@@ -165,6 +173,7 @@ export function History() {
         <Select label="Decision" value={wanted.decision} all={OUTCOMES} set={(decision) => set({ decision })} />
         <Select label="Decided by" value={wanted.by} all={BY} set={(by) => set({ by })} />
         <Select label="Agent" value={wanted.agent} all={choices("Any agent", met.map((one) => one.agent), wanted.agent)} set={(agent) => set({ agent })} />
+        <Select label="Session" value={wanted.session} all={choices("Any session", met.map((one) => one.sessionId), wanted.session, sessionName)} set={(session) => set({ session })} />
         <Select label="Project" value={wanted.project} all={choices("Any project", met.map((one) => one.cwd), wanted.project, shortPath)} set={(project) => set({ project })} />
         <Select label="Tool" value={wanted.tool} all={choices("Any tool", met.map((one) => one.tool), wanted.tool, toolName)} set={(tool) => set({ tool })} />
         <input aria-label="Person" placeholder="Person" value={wanted.actor} onInput={(event) => set({ actor: event.currentTarget.value })} />

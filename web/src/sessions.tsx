@@ -1,6 +1,6 @@
 /* Sessions: the list, and one of them from its first event to now. */
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { call, get, print } from "./api";
+import { call, get } from "./api";
 import { changeSigned } from "./sign";
 import { drafts, keyOf, onEvent, onLiveText } from "./live";
 import { Markdown } from "./markdown";
@@ -9,16 +9,16 @@ import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./st
 import { look, useRunStates } from "./states";
 import { ago, clock, Shown } from "./text";
 import type { Json, NodEvent, Session } from "./types";
-import { resultText } from "./output";
+import { KeptCall } from "./decided";
 import { Copy } from "./request";
-import { DECISIONS, MODES, modeName, toolName } from "./words";
+import { aboutInput, DECISIONS, MODES, modeName, toolName } from "./words";
 
 /* ---- starting a run ---- */
 
 function StartRun({ done }: { done: (session: string) => void }) {
   const [prompt, setPrompt] = useState(""), [cwd, setCwd] = useState(localStorage.getItem("nod.cwd") ?? "");
   const [model, setModel] = useState(""), [mode, setMode] = useState("default"), [wrong, setWrong] = useState("");
-  const field = useRef<HTMLTextAreaElement>(null);
+  const { connection } = useStore(), field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const start = async () => {
     try {
@@ -36,7 +36,7 @@ function StartRun({ done }: { done: (session: string) => void }) {
         <label>Model<input class="mono" value={model} onInput={(event) => setModel(event.currentTarget.value)} placeholder="as configured" /></label>
         <label>Permission mode<select value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
           {MODES.map(([id, name]) => <option value={id}>{name}</option>)}</select></label>
-        <button type="submit" class="primary">Start</button>
+        <button type="submit" class="primary" disabled={connection !== "live"}>Start</button>
       </div>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
     </form>
@@ -57,7 +57,9 @@ export function Sessions() {
   }, (error: Error) => setWrong(error.message));
   useEffect(() => { if (connection === "live") void load(); }, [connection]);
   useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED" || event.type === "SESSION_ARCHIVED") void load(); }), []);
-  const shown = (list ?? []).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
+  const count = (s: Session) => waiting().filter((item) => item.p.sessionId === s.id).length;
+  // Those that wait for a person come first, the newest first among them and among the others.
+  const shown = [...list ?? []].sort((a, b) => Number(count(b) > 0) - Number(count(a) > 0)).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
   const may = offers("/api/agent-requests") && canAnswer(), states = useRunStates();
   return (
     <main class="screen">
@@ -69,11 +71,11 @@ export function Sessions() {
       {list && !shown.length && <p class="dim none">{find ? "No sessions match." : "No agent has asked for anything yet."}</p>}
       <ul class="cards">
         {shown.map((session) => {
-          const count = waiting().filter((item) => item.p.sessionId === session.id).length, run = states(session.id);
+          const asks = count(session), run = states(session.id);
           return <li><a class="card" href={`#/session/${encodeURIComponent(session.id)}`}>
             <span><b><Shown text={session.title || "(no title)"} line /></b> <span class="dim mono"><Shown text={session.cwd || "no folder"} line /></span></span>
             <span class="dim small">{run && <><b class={`run-state ${run.words.split(" ")[0].toLowerCase()}`}>{run.words}</b>{run.unread && <span class="unread"> (new)</span>} · {run.agent && <><Shown text={run.agent} line /> · </>}{run.cost !== null && `$${run.cost.toFixed(2)} · `}</>}{modeName(session.permissionMode)} · {session.threads.length > 1 ? `${session.threads.length} threads · ` : ""}<span title={clock(session.createdAt)}>begun {ago(session.createdAt, now)} ago</span></span>
-            {count > 0 && <span class="number">{count} waiting</span>}
+            {asks > 0 && <span class="number">{asks} waiting</span>}
           </a></li>;
         })}
       </ul>
@@ -118,8 +120,30 @@ function saidText(data: { [key: string]: Json }): string {
 /* A run's status in words. */
 const RUNS: Record<string, string> = {
   pending: "The run will start", running: "The agent is working", awaiting_approval: "The agent waits for approval", completed: "The agent finished its turn",
-  ended: "The agent ended", died: "The agent died", failed: "The run failed", cancelled: "The run was cancelled",
+  ended: "The agent ended", died: "The agent died", failed: "The run failed", cancelled: "The run was cancelled", rejected: "The run ended with a denial",
 };
+
+const SETTINGS: Record<string, string> = { title: "the title", cwd: "the folder", permissionMode: "the mode", toolPolicies: "what its tools may do", approvalTimeoutSeconds: "the time for an answer", rules: "its rules", removedRules: "its rules" };
+/* "the mode to Accept edits and its rules": settings of a session that somebody changed. */
+function settingsOf(data: { [key: string]: Json }): string {
+  const told = Object.entries(data).filter(([key]) => SETTINGS[key]).map(([key, value]) => {
+    const words = key === "permissionMode" ? modeName(String(value)) : key === "approvalTimeoutSeconds" ? (Number(value) ? `${Number(value)} s` : "no limit") : typeof value === "string" ? value : "";
+    return SETTINGS[key] + (words ? ` to ${words}` : "");
+  });
+  return told.join(" and ") || "the session";
+}
+
+const PURPOSES: Record<string, string> = { ask: "was told of", remind: "was reminded of", escalate: "was told instead of others of", assign: "was told of the assignment of", withdraw: "was told of the end of", callback: "got the answer to", alert: "was warned of" };
+function deliveryOf(data: { [key: string]: Json }): string {
+  const { person, channel, purpose, toolCallId, outcome } = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, String(value)]));
+  return outcome === "sent" ? `${person || channel} ${PURPOSES[purpose] ?? "was told of"} ${toolCallId} by ${channel}` : `A message to ${person || channel} by ${channel} about ${toolCallId} was given up`;
+}
+
+function egressOf(data: { [key: string]: Json }): string {
+  const at = `${String(data.host)}:${Number(data.port)}`;
+  if (data.state === "refused") return `The command was refused a connection to ${at}${data.why ? `: ${String(data.why)}` : ""}`;
+  return data.state === "closed" ? `The connections to ${at} ended: ${Number(data.up ?? 0)} bytes sent, ${Number(data.down ?? 0)} received` : `The command connected to ${at}`;
+}
 
 function Say({ event }: { event: NodEvent }) {
   const text = saidText(event.data);
@@ -133,7 +157,7 @@ function Say({ event }: { event: NodEvent }) {
       const thread = event.data.thread as { [key: string]: Json } | undefined;
       return small(change === "created" ? `${event.actor} began the session` : change === "thread"
         ? `${event.actor} added the sub-agent ${String(thread?.title ?? thread?.id ?? "")}`
-        : `${event.actor} changed ${Object.keys(event.data).filter((k) => k !== "change").map((k) => `${k} to ${typeof event.data[k] === "string" ? event.data[k] : print(event.data[k])}`).join(", ")}`);
+        : change === "used" ? "A rule of the session was used" : `${event.actor} changed ${settingsOf(event.data)}`);
     }
     case "RUN_STATUS": return small(`${RUNS[String(event.data.status ?? "")] ?? `The run is ${String(event.data.status ?? "")}`}${event.data.reason ?? event.data.error ? `: ${String(event.data.reason ?? event.data.error)}` : ""}`);
     case "TOOL_APPROVAL_ALERT": return small(`Still unanswered since ${clock(String(event.data.requestedAt ?? event.at))}: ${String(event.data.tool ?? event.data.toolCallId ?? "a call")}`);
@@ -142,17 +166,13 @@ function Say({ event }: { event: NodEvent }) {
     case "TOOL_APPROVAL_ASSIGNED": return small(event.data.person ? `${event.actor} assigned ${String(event.data.toolCallId)} to ${String(event.data.person)}` : `${event.actor} left ${String(event.data.toolCallId)} to anybody`);
     case "SYSTEM_PROMPT": return small(`Nod told the model how to work: ${text}`);
     case "USER_SYSTEM_PROMPT": return small(`${event.actor} told the model how to work: ${text}`);
-    case "COMPACTION": return small("the conversation was shortened for the model");
-    default: return small(`${event.type.toLowerCase().replace(/_/g, " ")}: ${text || print(event.data)}`);
+    case "COMPACTION": return small("The conversation was shortened for the model");
+    case "LOCAL_SYSTEM_MESSAGE": return small(text);
+    case "DELIVERY_ENDED": return small(deliveryOf(event.data));
+    case "DELIVERY_CLAIMED": case "DELIVERY_HELD": return null; // steps towards a message that is told of when it has ended
+    case "EGRESS": return small(egressOf(event.data));
+    default: return small(`${event.type[0]}${event.type.slice(1).toLowerCase().replace(/_/g, " ")}${text ? `: ${text}` : ""}`);
   }
-}
-
-/* The part of an input that tells one call from another. */
-function aboutOf(input: { [key: string]: Json }): string {
-  const [first] = Array.isArray(input.questions) ? input.questions : [];
-  const asked = first !== null && typeof first === "object" && "question" in first ? first.question : undefined;
-  const known = [input.command, input.file_path, input.url, input.pattern, input.plan, asked, input.description];
-  return String(known.find((value) => typeof value === "string" && value !== "") ?? "");
 }
 
 function Call({ entry, session }: { entry: CallOf; session: Session | undefined }) {
@@ -164,8 +184,8 @@ function Call({ entry, session }: { entry: CallOf; session: Session | undefined 
   const decision = response ? String(response.data.decision) : waits ? "" : verdict.effect === "deny" ? "deny" : "allow";
   const good = decision.startsWith("allow");
   const thread = session?.threads.find((one) => one.id === entry.thread);
-  const about = aboutOf(input);
-  const output = result ? resultText(result.data.content) : "";
+  const about = aboutInput(input);
+  const [open, setOpen] = useState(false);
   const edited = response?.data.updatedInput;
   const kind = `entry call ${thread?.parentId ? "sub" : ""} ${waits ? "waits" : good ? "good" : "bad"}`;
   const line = <>
@@ -178,12 +198,9 @@ function Call({ entry, session }: { entry: CallOf; session: Session | undefined 
   if (waits) return <div class={kind}><div class="bar">{line}
     <button type="button" class="small" onClick={() => show(keyOf(entry.first.sessionId!, entry.id))}>Answer</button></div></div>;
   return (
-    <details class={kind}>
+    <details class={kind} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{line}</summary>
-      <div class="body">
-        <h3>Input{edited ? ", as edited" : ""}</h3><pre class="mono"><Shown text={print(edited ?? input)} /></pre>
-        {result && <><h3>Result{result.data.isError === true ? ": an error" : ""}</h3><pre class={`mono ${result.data.isError === true ? "bad" : ""}`}><Shown text={output || "(empty)"} /></pre></>}
-      </div>
+      {open && <div class="body"><KeptCall session={entry.first.sessionId!} call={entry.id} stamp={String(result?.seq ?? "")} /></div>}
     </details>
   );
 }
@@ -290,6 +307,8 @@ export function SessionView({ id }: { id: string }) {
   // An agent that somebody else runs (nod claude) hears of prompts and of stopping by events of its session.
   const elsewhere = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS" && event.data.source === "claude");
   const wrapped = !!elsewhere && !["ended", "died"].includes(String(elsewhere.data.status));
+  // Only Nod's own agent and one that nod claude runs read what is written here.
+  const listens = wrapped || [...events.values()].some((event) => event.type === "RUN_STATUS" && !!event.data.runId);
   return (
     <main class="screen session" ref={box}>
       <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
@@ -303,13 +322,14 @@ export function SessionView({ id }: { id: string }) {
       <div class="timeline">{list.slice(from).map((entry) => entry.kind === "run" ? <RunOf key={entry.calls[0].id} calls={entry.calls} session={session} /> : entry.kind === "call"
         ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}
         {[...drafts].filter(([, draft]) => draft.session === id).map(([thread, { text }]) => <div key={thread} class="entry said agent draft" aria-live="off"><b>agent, now</b><Markdown text={text} /></div>)}</div>
-      {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} wrapped={wrapped} />}
+      {session && offers("/api/agent-requests") && canAnswer() && events.size > 0 && (listens ? <Continue session={session} wrapped={wrapped} />
+        : <p class="dim small no-messages">This agent takes no messages here. Write to it where it runs.</p>)}
     </main>
   );
 }
 
 function Continue({ session, wrapped }: { session: Session; wrapped: boolean }) {
-  const [prompt, setPrompt] = useState("");
+  const { connection } = useStore(), [prompt, setPrompt] = useState("");
   const send = () => wrapped ? call("POST", `/api/sessions/${encodeURIComponent(session.id)}/prompt`, { text: prompt })
     : call("POST", "/api/agent-requests", { prompt, cwd: session.cwd, sessionId: session.id })
       .then((made) => call("POST", `/api/agent-requests/${encodeURIComponent(made.id)}/execute`, {}));
@@ -319,7 +339,7 @@ function Continue({ session, wrapped }: { session: Session; wrapped: boolean }) 
       void send().then(() => setPrompt(""), (error: Error) => toast(error.message, "bad"));
     }}>
       <input aria-label="Go on with another prompt" placeholder="Go on with another prompt" value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} />
-      <button type="submit" class="primary" disabled={!prompt.trim()}>Send</button>
+      <button type="submit" class="primary" disabled={!prompt.trim() || connection !== "live"}>Send</button>
     </form>
   );
 }
