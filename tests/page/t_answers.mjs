@@ -90,13 +90,20 @@ export default {
     // A rule that cannot be read changes nothing.
     await after.locator("button", { hasText: "Change" }).click();
     await form.locator("input.mono").fill("Bash(");
+    await form.locator(".tried-line .bad").waitFor();
     await form.locator("button", { hasText: "Save" }).click();
     await page.locator(".toast.bad").waitFor();
     same((await server.api("GET", "/api/policy")).user.map((rule) => rule.rule), ["Bash(make check:*)"], "after a bad one");
     await page.locator("button", { hasText: "Cancel" }).click();
     await page.locator(".tidy li", { hasText: "git fetch needed approval 3 times and was always allowed" }).locator("a").click();
+    const tried = page.locator("section", { hasText: "Add a rule" }).locator(".tried");
+    await tried.locator("summary", { hasText: "Would have named 3 of your last 5 calls" }).click();
+    same(await tried.locator("li", { hasText: "git fetch origin" }).count(), 3, "the calls that it names");
     await page.locator("section", { hasText: "Add a rule" }).locator("button", { hasText: "Add" }).click();
     await page.locator(".rule-list li", { hasText: "Bash(git fetch:*)" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("input[aria-label='Search rules']").fill("FETCH");
+    await page.locator(".rule-list li", { hasText: "Bash(make check:*)" }).waitFor({ state: "detached" });
     await page.locator(".tidy li", { hasText: "Bash(git fetch:*) is unused" }).locator("button").click();
     await page.locator(".rule-list li", { hasText: "Bash(git fetch:*)" }).waitFor({ state: "detached" });
   },
@@ -105,6 +112,24 @@ export default {
     await server.bash(s, "rm -rf build", "c1");
     await heading(page, "Run a command");
     await page.keyboard.press("n");
+    await page.locator("#deny-words").waitFor();
+    same(await page.locator(".answers .primary").count(), 0, "buttons that stand out beside Deny");
+    for (const width of [1440, 1024, 390]) { // what was just done is said where nothing is typed
+      await page.setViewportSize({ width, height: 844 });
+      same(await page.evaluate(() => {
+        const note = document.createElement("div");
+        note.className = "toast";
+        note.textContent = "make deploy: allowed once, and the next one is shown";
+        document.querySelector(".toasts").append(note);
+        const over = [...document.querySelectorAll(".answers input, .answers button, .list-head input")].filter((one) => one.checkVisibility()).filter((one) => {
+          const a = one.getBoundingClientRect(), b = note.getBoundingClientRect();
+          return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        }).map((one) => one.outerHTML.slice(0, 60));
+        note.remove();
+        return over;
+      }), [], `covered by a message, ${width} wide`);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.locator("#deny-words").fill("keep it, use make clean");
     await page.keyboard.press("Enter");
     await page.locator(".toast", { hasText: "denied" }).waitFor();
@@ -161,6 +186,8 @@ export default {
     await armed(page);
     const send = page.locator(".allow", { hasText: "Send answers" });
     must(await send.isDisabled(), "it can be sent without answers");
+    same(await page.locator(".answers button", { hasText: "Edit" }).count(), 0, "buttons that edit a question as JSON");
+    await page.locator(".deny", { hasText: "Reply instead" }).waitFor();
     await page.keyboard.press("y");
     await page.keyboard.press("2");
     await page.locator(".question label", { hasText: "L" }).last().locator("input").check();
@@ -237,8 +264,11 @@ export default {
     same(await page.evaluate(() => [window.early, window.disabled, window.denyLive]), [1, true, true], "early, disabled, deny live");
     same((await server.status("c1", s)).status, "awaiting", "status");
     // A key that is held down never answers.
-    await page.evaluate(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", repeat: true, bubbles: true })));
-    await page.waitForTimeout(100);
+    same(await page.evaluate(async () => {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", repeat: true, bubbles: true }));
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))); // an answer under way would be drawn by now
+      return document.querySelector(".allow").firstChild.textContent;
+    }), "Allow once", "a repeated key");
     same((await server.status("c1", s)).status, "awaiting", "after a repeated key");
     must(await page.evaluate(() => !document.activeElement.closest(".answers")), "the focus is on an answer");
     await page.keyboard.press("y");

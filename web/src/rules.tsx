@@ -3,9 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { call, get } from "./api";
 import { changeSigned } from "./sign";
 import { Command } from "./preview/command";
+import { Ticked } from "./request";
 import { canAnswer, toast, useNow, useStore } from "./store";
 import { ago, clock, left, Shown } from "./text";
 import { AlwaysAllowed, useRecords } from "./tidy";
+import { TriedCalls, useTried } from "./tried";
 import type { Json, Part, Session } from "./types";
 
 interface Rule {
@@ -29,6 +31,9 @@ const SPANS: [string, string][] = [["", "for ever"], ["1", "for an hour"], ["8",
 const read = (policy: Policy): Rule[] =>
   [...(policy.managed?.rules ?? []), ...(policy.user ?? []), ...(policy.project?.rules ?? []), ...(policy.session ?? [])];
 
+/* Rules of projects stand before those that hold everywhere. */
+const projectsFirst = (a: string, b: string): number => Number(!a) - Number(!b) || a.localeCompare(b);
+
 /* ---- one rule, to be added or changed ---- */
 
 interface Wanted { effect: string; rule: string; reason: string; expiresAt?: string }
@@ -42,6 +47,7 @@ function expiry(span: string, before?: string): string | undefined {
 function RuleForm({ rule, words, send, cancel }: { rule?: Rule; words: string; send: (wanted: Wanted) => Promise<boolean>; cancel?: () => void }) {
   const [effect, setEffect] = useState(rule?.effect ?? "allow"), [text, setText] = useState(rule?.rule ?? "");
   const [reason, setReason] = useState(rule?.reason ?? ""), [span, setSpan] = useState(rule?.expiresAt ? "kept" : "");
+  const { connection } = useStore(), { tried, wrong } = useTried(text.trim() ? [text.trim()] : []);
   const submit = () => void send({ effect, rule: text, reason, expiresAt: expiry(span, rule?.expiresAt) })
     .then((good) => { if (good && !cancel) { setText(""); setReason(""); setSpan(""); } });
   return (
@@ -53,8 +59,9 @@ function RuleForm({ rule, words, send, cancel }: { rule?: Rule; words: string; s
       <label>Holds<select value={span} onChange={(event) => setSpan(event.currentTarget.value)}>
         {rule?.expiresAt && <option value="kept">until {clock(rule.expiresAt)}</option>}
         {SPANS.map(([hours, name]) => <option value={hours}>{name}</option>)}</select></label>
-      <button type="submit" class="primary">{words}</button>
+      <button type="submit" class="primary" disabled={connection !== "live"}>{words}</button>
       {cancel && <button type="button" class="quiet" onClick={cancel}>Cancel</button>}
+      <div class="small dim tried-line" role="status">{wrong ? <span class="bad"><Shown text={wrong} line /></span> : tried && <TriedCalls tried={tried} verb="named" />}</div>
     </form>
   );
 }
@@ -62,7 +69,7 @@ function RuleForm({ rule, words, send, cancel }: { rule?: Rule; words: string; s
 interface Acts { change: (rule: Rule, wanted: Wanted) => Promise<boolean>; revoke: (rule: Rule) => void }
 
 function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
-  const now = useNow();
+  const now = useNow(), live = useStore().connection === "live";
   const [editing, setEditing] = useState(false);
   const [tone, words] = EFFECTS[rule.effect ?? ""] ?? ["", rule.effect ?? ""];
   const about = [
@@ -79,8 +86,8 @@ function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
       <span class="about">{rule.reason && <><Shown text={rule.reason} line /> · </>}<span title={rule.expiresAt && clock(rule.expiresAt)}><Shown text={about} line /></span>
         {rule.asleep && <span class="warn"> Sleeps: <Shown text={rule.asleep} line /></span>}
         {rule.error && <span class="bad"> <Shown text={rule.error} line /></span>}</span>
-      {acts && <span class="acts"><button type="button" class="small" onClick={() => setEditing(true)}>Change</button>
-        <button type="button" class="danger small" onClick={() => acts.revoke(rule)}>Revoke</button></span>}
+      {acts && <span class="acts"><button type="button" class="small" disabled={!live} onClick={() => setEditing(true)}>Change</button>
+        <button type="button" class="danger small" disabled={!live} onClick={() => acts.revoke(rule)}>Revoke</button></span>}
     </li>
   );
 }
@@ -145,7 +152,7 @@ function Try() {
         <button type="submit">Explain</button>
       </div>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
-      {said && <div role="status"><p class={tone}><b>{words}</b>{verdict?.rule && <> by <code><Shown text={String(verdict.rule)} line /></code></>}{verdict?.why && <>: <Shown text={String(verdict.why)} line /></>}</p>
+      {said && <div role="status"><p class={tone}><b>{words}</b>{verdict?.rule && <> by <code><Shown text={String(verdict.rule)} line /></code></>}{verdict?.why && <>: <Ticked text={String(verdict.why)} /></>}</p>
         {parts && <Command preview={{ type: "command" }} command={said.asked} judged={parts} />}</div>}
     </form>
   );
@@ -167,8 +174,9 @@ export function Rules() {
   const [session, setSession] = useState("");
   const [known, setKnown] = useState<Session[]>([]);
   const [wrong, setWrong] = useState("");
+  const [find, setFind] = useState("");
   const asked = /[?&]add=([^&]*)/.exec(route);
-  const rules = policy ? read(policy) : [];
+  const rules = policy ? read(policy) : [], found = rules.filter((rule) => `${rule.rule} ${rule.reason ?? ""} ${rule.where ?? ""} ${rule.author ?? ""}`.toLowerCase().includes(find.toLowerCase()));
   const load = () => get(`/api/policy?lint=true${session ? `&session=${encodeURIComponent(session)}` : ""}`)
     .then((answer) => { setPolicy(answer); setWrong(""); }, (error: Error) => setWrong(error.message));
   useEffect(() => { if (connection === "live") void load(); }, [connection, session]);
@@ -190,7 +198,8 @@ export function Rules() {
   const may = canAnswer();
   return (
     <main class="screen">
-      <header class="head"><h1>Rules</h1><span class="grow" /><select aria-label="Also the rules of a session" value={session} onChange={(event) => setSession(event.currentTarget.value)}>
+      <header class="head"><h1>Rules</h1><span class="grow" />
+        {rules.length > 0 && <input type="search" aria-label="Search rules" placeholder="Search  ( / )" value={find} onInput={(event) => setFind(event.currentTarget.value)} />}<select aria-label="Also the rules of a session" value={session} onChange={(event) => setSession(event.currentTarget.value)}>
         <option value="">All rules</option>{known.map((one) => <option value={one.id}>Rules for session {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
@@ -199,10 +208,12 @@ export function Rules() {
       {may && <Unbound rules={rules.filter((rule) => rule.unbound)} known={known} bind={bind} />}
       {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">Reading inside the project needs no approval, everything else does. What you allow always becomes a rule here.</p></section>}
       {LAYERS.map(([layer, name, words]) => {
-        const own = rules.filter((rule) => rule.layer === layer);
+        const own = found.filter((rule) => rule.layer === layer), places = [...new Set(own.map((rule) => rule.where ?? ""))].sort(projectsFirst);
         return own.length > 0 && <section class="card"><h2>{name} <small class="dim">{words}</small></h2>
-          <ul class="rule-list">{own.map((rule) => <RuleLine key={rule.id ?? rule.rule} rule={rule} acts={may && rule.id && (layer === "user" || layer === "session") ? acts : null} />)}</ul></section>;
+          {places.map((place) => <>{places.length > 1 && <h3 class="place-of"><Shown text={place || "everywhere"} line /></h3>}
+            <ul class="rule-list">{own.filter((rule) => (rule.where ?? "") === place).map((rule) => <RuleLine key={rule.id ?? rule.rule} rule={rule} acts={may && rule.id && (layer === "user" || layer === "session") ? acts : null} />)}</ul></>)}</section>;
       })}
+      {find && rules.length > 0 && !found.length && <p class="dim none">No rules match.</p>}
       {policy?.project && <Project file={policy.project} session={session} done={() => void load()} />}
       {may && <section class="card"><h2>Add a rule</h2>
         <RuleForm key={asked?.[1] ?? ""} rule={asked ? { rule: decodeURIComponent(asked[1]) } : undefined} words="Add" send={(wanted) => tell("Rule added", add(wanted))} /></section>}
