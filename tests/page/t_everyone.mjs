@@ -96,6 +96,15 @@ export default {
       const box = await page.locator(".allow").boundingBox();
       must(box.x >= 0 && box.x + box.width <= options.viewport.width, `Allow is at ${JSON.stringify(box)}`);
     }
+    // Nor a person's name.
+    const name = "a-person-with-a-name-that-is-much-too-long-for-a-button-".repeat(2);
+    await server.api("POST", "/api/tokens", { name, role: "approver" });
+    const page = await person(server, "alice", { ...PHONE, viewport: { width: 360, height: 740 } });
+    await page.locator(".item .face").first().click();
+    await armed(page);
+    await page.keyboard.press("p");
+    await page.getByRole("group", { name: "Assign" }).getByRole("button", { name }).waitFor();
+    same(await cutOff(page), [], "the panel that assigns");
   },
   async "every width: nothing is cut off"(server) {
     const s = await server.session();
@@ -123,6 +132,7 @@ export default {
     const stranger = await (await (await openBrowser()).newContext(PHONE)).newPage();
     await stranger.goto(server.url);
     await stranger.locator(".login").waitFor();
+    must((await stranger.locator(".login label").boundingBox()).height < 30, "the label of the code is broken");
     const quiet = await person(server, "bob", PHONE);
     await quiet.locator(".quiet-inbox tr").waitFor();
     await server.kill();

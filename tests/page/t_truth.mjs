@@ -176,9 +176,12 @@ export default {
     for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
     await page.evaluate(() => { window.sameDocument = true; });
+    const place = () => page.evaluate(() => ["h1", ".rows", ".answers"].map((name) => Math.round(document.querySelector(name).getBoundingClientRect().top)));
+    const before = await place();
     await server.kill();
     await page.locator(".frame > .lost", { hasText: "Disconnected" }).waitFor();
-    await page.locator(".banner", { hasText: "Answering is paused until Nod reconnects" }).waitFor();
+    await page.locator(".frame > .lost", { hasText: "Answering is paused until Nod reconnects" }).waitFor();
+    same(await place(), before, "what is read has moved");
     must(await page.locator(".allow").isDisabled(), "an answer is possible");
     await page.keyboard.press("y");
     same(await page.title(), "Nod (disconnected)", "title");

@@ -68,7 +68,7 @@ function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   if (!item || item.closed || item.busy || !canAnswer() || state.connection !== "live") return false;
   const panels: Record<string, Panel> = { n: "deny", q: "abort", e: "edit", a: "always", h: "snooze", p: "assign" };
   const question = isQuestion(item.p), narrow = question || isPlan(item.p);
-  if (key === "a" && (narrow || !offers("/api/policy"))) return false;
+  if ((key === "a" && (narrow || !offers("/api/policy"))) || (key === "e" && question)) return false;
   if (question && /^[1-9]$/.test(key)) return pickByNumber(item, Number(key));
   if (panels[key]) { setPanel(panels[key]); return true; }
   // No single key answers what has not been on screen, unchanged, for half a second.
@@ -86,7 +86,7 @@ const answerable = (): Item | undefined => { const item = openItem(); return ite
 const plain = (): boolean => { const item = answerable(); return !!item && !isQuestion(item.p) && !isPlan(item.p); };
 export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [
   { key: "y", words: "Allow once", can: () => !!answerable() }, { key: "n", words: "Deny…", can: () => !!answerable() }, { key: "a", words: "Always…", can: () => plain() && offers("/api/policy") },
-  { key: "s", words: "Allow for this session", can: plain }, { key: "e", words: "Edit, then allow…", can: () => !!answerable() }, { key: "q", words: "Stop the run…", can: () => !!answerable() },
+  { key: "s", words: "Allow for this session", can: plain }, { key: "e", words: "Edit, then allow…", can: () => { const item = answerable(); return !!item && !isQuestion(item.p); } }, { key: "q", words: "Stop the run…", can: () => !!answerable() },
   { key: "h", words: "Snooze…", can: () => !!answerable() }, { key: "p", words: "Assign to a person…", can: () => !!answerable() },
   { key: "x", words: "Pick for one answer to several", can: () => !!answerable() }, { key: "c", words: "Comment on a line", can: () => !!answerable() && !!document.querySelector(".row.can, .plan .plus-comment") }, { key: "o", words: "Open the file in your editor", can: () => !!document.querySelector(".request .open-file") },
   { key: "d", words: "Unified or side by side", can: () => !!document.querySelector(".diff") }, { key: "w", words: "Wrap long lines", can: () => !!document.querySelector(".diff") },

@@ -61,7 +61,7 @@ function LostBar() {
   const { connection, why, lostAt } = useStore();
   const now = useNow();
   if (connection !== "lost") return null;
-  return <div class="lost" role="alert">Disconnected for {ago(lostAt, now)}: {why}. You may be seeing old data. Answering is paused until Nod reconnects.
+  return <div class="lost away" role="alert">Disconnected for {ago(lostAt, now)}: {why}. You may be seeing old data. Answering is paused until Nod reconnects.
     <button type="button" onClick={() => reconnect()}>Try now</button></div>;
 }
 
@@ -106,8 +106,8 @@ function LoginNeeded() {
       <pre class="mono">nod login</pre>
       <p class="dim">A link works once, within ten minutes.</p>
       <form onSubmit={(event) => { event.preventDefault(); void enter(); }}>
-        <label>Or type the code that <code>nod pair</code> shows
-          <input value={code} onInput={(event) => setCode(event.currentTarget.value)} autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={12} /></label>
+        <label for="code">Or type the code that <code>nod pair</code> shows</label>
+        <input id="code" value={code} onInput={(event) => setCode(event.currentTarget.value)} autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={12} />
         <button type="submit" disabled={code.length < 8}>Log in</button></form>
     </main>
   );

@@ -14,7 +14,7 @@ import { isAnswered, sendAnswers } from "./question";
 import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
-import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
+import { DECISIONS, isPlan, isQuestion, MODES, sentence, takesReply, warnings } from "./words";
 import { SIGNS } from "./risk";
 import { useSeen } from "./seen";
 import { Turns } from "./turns";
@@ -140,17 +140,23 @@ function ClosedBanner({ item }: { item: Item }) {
 
 /* ---- the answers ---- */
 
+/* A question that is not answered is replied to: the agent reads the words as those of a denial. */
+const DENY = { label: "Deny, and tell the agent", hint: "why not, or what to do instead (may be empty)", send: "Deny" };
+const REPLY = { label: "Reply in words, without an answer", hint: "what you want to say instead (may be empty)", send: "Send reply" };
+const STOP = { label: "Stop the whole run; tell the agent why", hint: "may be empty", send: "Stop the run" };
+
 function DenyPanel({ item, close, decision }: { item: Item; close: () => void; decision: "deny" | "abort" }) {
+  const said = decision === "abort" ? STOP : takesReply(item.p) ? REPLY : DENY;
   const [words, setWords] = useState("");
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => field.current?.focus(), []); // before the next key can come
   return (
     <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: wordsOf(item, words) }).then(close); }}>
-      <label for="deny-words">{decision === "deny" ? "Deny, and tell the agent" : "Stop the whole run; tell the agent why"}</label>
+      <label for="deny-words">{said.label}</label>
       <div class="line">
         <input id="deny-words" ref={field} value={words} onInput={(event) => setWords(event.currentTarget.value)} autocomplete="off"
-          placeholder={decision === "deny" ? "why not, or what to do instead (may be empty)" : "may be empty"} maxLength={16000} />
-        <button type="submit" class="danger">{decision === "deny" ? "Deny" : "Stop the run"}</button>
+          placeholder={said.hint} maxLength={16000} />
+        <button type="submit" class="danger">{said.send}</button>
         <button type="button" class="quiet" onClick={close}>Cancel</button>
       </div>
     </form>
@@ -158,6 +164,9 @@ function DenyPanel({ item, close, decision }: { item: Item; close: () => void; d
 }
 
 interface BarOf { item: Item; panel: Panel; setPanel: (panel: Panel) => void; seenAll: boolean }
+
+/* Panels that send an answer themselves: the button that does so is the one that stands out. */
+const OWN_ANSWER = new Set<Panel>(["deny", "abort", "edit", "always"]);
 
 /* The kind of request decides which answers there are: a question wants its answers, a plan the mode that follows it. */
 export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
@@ -175,7 +184,7 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
     return <footer class="answers"><div class="line end"><button type="button" class="primary" onClick={() => show(next)}>{next ? "Next request" : "Back to the inbox"}</button></div></footer>;
   }
   const question = isQuestion(item.p), plan = isPlan(item.p), wide = !question && !plan;
-  const allow = question ? "Send answers" : plan ? "Approve plan" : "Allow once";
+  const allow = question ? "Send answers" : plan ? "Approve plan" : item.p.toolCall.input.outside === true && item.p.preview.command ? "Run outside once" : "Allow once";
   const toggle = (to: Panel) => () => setPanel(panel === to ? "" : to);
   const remarks = written(item).length, deny = () => { if (live) void answer(item, "deny", { feedback: wordsOf(item, "") }); };
   return (
@@ -193,16 +202,16 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
       {remarks > 0 && panel === "" && <p class="state small"><span class="warn">{remarks === 1 ? "1 comment goes" : `${remarks} comments go`} to the agent only if you deny.</span></p>}
       <div class={`buttons ${panel === "more" ? "more" : ""} ${remarks ? "has-remarks" : ""}`}>
         {remarks > 0 ? <button type="button" class="danger solid deny" disabled={!live} onClick={deny}>{plan ? "Keep planning" : "Deny"} with {remarks === 1 ? "1 comment" : `${remarks} comments`}</button>
-          : <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Keep planning…" : "Deny…"}<kbd>n</kbd></button>}
+          : <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{takesReply(item.p) ? "Reply instead…" : plan ? "Keep planning…" : "Deny…"}<kbd>n</kbd></button>}
         <button type="button" class="abort wide" disabled={!live} onClick={toggle("abort")} aria-keyshortcuts="q">Stop…<kbd>q</kbd></button>
         <span class="grow wide" />
-        <button type="button" class="wide" disabled={!live} onClick={toggle("edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
+        {!question && <button type="button" class="wide" disabled={!live} onClick={toggle("edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>}
         {wide && offers("/api/policy") && <button type="button" class="wide" disabled={!live} onClick={toggle("always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
         {wide && <button type="button" class="wide for-session" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
         {plan && <select aria-label="The mode that follows" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
           {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>Then: {name}</option>)}</select>}
         <button type="button" class="toggle" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
-        <button type="button" class={`${remarks ? "" : "primary"} allow`} disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
+        <button type="button" class={`${remarks || OWN_ANSWER.has(panel) ? "" : "primary"} allow`} disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
           onClick={() => question ? sendAnswers(item) : say("allow_once", plan ? { mode } : {})}>
           {item.busy ? "Sending…" : allow}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>
       </div>
@@ -253,7 +262,6 @@ function useSeenAll(item: Item, box: { current: HTMLElement | null }): boolean {
 export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; setPanel: (panel: Panel) => void }) {
   const box = useRef<HTMLDivElement>(null);
   const [wide, setWide] = useState(true);
-  const { connection } = useStore();
   const seenAll = useSeenAll(item, box);
   const order = shownOrder();
   const at = order.findIndex((one) => one.key === item.key);
@@ -279,7 +287,6 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
       <div class="scroll" ref={box} tabIndex={0} role="region" aria-label="The request">
         {item.closed && <ClosedBanner item={item} />}
         {item.changed && !item.closed && <div class="banner warn" role="alert"><span aria-hidden="true">↻</span><span>This request <b>changed</b> since you saw it. Look again before you answer.</span></div>}
-        {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected. Answering is paused until Nod reconnects.</span></div>}
         <Heading p={item.p} />
         <Chips item={item} />
         <Why p={item.p} />
