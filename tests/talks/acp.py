@@ -318,6 +318,19 @@ def test_cancel_takes_the_questions_back(world):
     r.close()
 
 
+def test_an_agent_takes_its_question_back(world):
+    """The editor hears of it only where it has heard of the request."""
+    admin = world.server().admin()
+    r = Relayed(world)
+    r.prompt(ask(kind="execute", rawInput={"command": "make"}))
+    waiting(admin, "make")
+    r.prompt(*({"raw": json.dumps({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": number}})} for number in (0, 77)))
+    must(r.answered()[0]["error"]["code"] == -32800, f"{r.answered()}")
+    eventually(lambda: not admin.pending(), "the question disappears")
+    must(r.asked("$/cancel_request")["params"]["requestId"] == 77, f"{r.lines}")
+    r.close()
+
+
 def test_a_restart_of_the_server_and_its_absence(world):
     server = world.server()
     admin = server.admin()

@@ -244,7 +244,7 @@ void acp_from_editor(void *arg, struct str line)
         return;
     }
     if (str_is(m.method, "session/cancel"))
-        acp_take_back(acp, m.session, STR_NONE);
+        (void)acp_take_back(acp, m.session, STR_NONE);
     (void)relay_pipe_put(&acp->child.in, line);
 }
 
@@ -364,6 +364,13 @@ static void refuse_unknown(struct acp *acp, const struct acp_message *m)
     (void)relay_pipe_send(&acp->child.in, &line);
 }
 
+/* The agent cancels a request that waits here: the editor has never heard of it. */
+static bool is_taken_back(struct acp *acp, const struct acp_message *m)
+{
+    const struct json *id = str_is(m->method, "$/cancel_request") ? json_get(m->params, "requestId") : NULL;
+    return id && acp_take_back(acp, STR_NONE, id->raw);
+}
+
 /* In the thread that reads the agent: each of its lines. */
 void acp_from_agent(void *arg, struct str line)
 {
@@ -381,6 +388,8 @@ void acp_from_agent(void *arg, struct str line)
         hold(acp, &m, STR_NONE);
         return;
     }
+    if (is_taken_back(acp, &m))
+        return;
     if (str_is(m.method, "session/update"))
         take_update(acp, &m);
     if (acp->headless && acp_ask_terminal(acp, &m))

@@ -111,8 +111,9 @@ bool acp_covered(struct acp_session *session, struct str what, struct str text);
 /* Takes ownership of a message: it is answered, refused or passed on. `mode`: what the editor wants to switch to or, in
  * an answer of the agent, what the session begins with; empty: the message is a request of the agent. */
 void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, struct str mode);
-/* Withdraws open calls: of a session, or of one request of the agent; both empty: all. The agent is told. */
-void acp_take_back(struct acp *acp, struct str session, struct str id);
+/* Withdraws open calls: of a session, or of one request of the agent; both empty: all. The agent is told. False: there
+ * are none. */
+bool acp_take_back(struct acp *acp, struct str session, struct str id);
 
 /* acp_headless.c: acts as the client for one prompt, without an editor. */
 struct rc acp_run_prompt(struct acp *acp, struct str prompt, const char *auth, struct err *err);

@@ -148,7 +148,7 @@ static void end(struct acp *acp, int status)
     bool first = say_ending(acp);
     while (!first && !acp->headless)
         (void)pause();
-    acp_take_back(acp, STR_NONE, STR_NONE);
+    (void)acp_take_back(acp, STR_NONE, STR_NONE);
     relay_pipe_close(&acp->child.in);
     int of_agent = acp_wait_agent(acp);
     relay_record_end(&acp->record);

@@ -215,7 +215,7 @@ static void answer_form(struct acp_held *held, const struct call *call)
 static void end_turn(struct acp_held *held)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
-    acp_take_back(held->acp, held->session->id, STR_NONE);
+    (void)acp_take_back(held->acp, held->session->id, STR_NONE);
     acp_cancel_turn(&line, held->session->id);
     (void)relay_pipe_send(&held->acp->child.in, &line);
 }
@@ -336,7 +336,7 @@ void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_mes
 }
 
 /* The agent or the editor cancels: the call is answered as cancelled and withdrawn at the gate. */
-void acp_take_back(struct acp *acp, struct str session, struct str id)
+bool acp_take_back(struct acp *acp, struct str session, struct str id)
 {
     ARENA_SCOPE(arena);
     struct taken {
@@ -367,4 +367,5 @@ void acp_take_back(struct acp *acp, struct str session, struct str id)
         if (!str_empty(taken[i].gate->session))
             relay_ask_cancel(taken[i].gate, taken[i].call);
     }
+    return count > 0;
 }
