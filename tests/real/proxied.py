@@ -212,6 +212,25 @@ def test_a_form_of_the_server_is_a_question(place):
         client.close()
 
 
+def test_a_server_of_the_python_sdk(place):
+    with table(place) as d:
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__py & readOnly"})
+        client = Client(d, [*CLIENTS["typescript"](), *proxy(d, "py", "--", python(), os.path.join(HERE, "mcp_python_server.py"))])
+        path = os.path.join(d.project, "made.txt")
+        wanted = client.call("write", path=path, content="hello")
+        pending = d.waiting()[0]
+        must(pending["toolCall"]["name"] == "mcp__py__write" and not d.has("made.txt"), f"{pending}")
+        d.decide(pending)
+        must(words(client.said(wanted)) == "written" and d.read("made.txt") == "hello", "it was not written")
+        must(words(client.said(client.call("read", about="it"))) == "read it", "the rule does not hold")
+        wanted = client.call("form", about="colours")
+        d.decide(d.waiting()[0])
+        form = eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] == "Elicitation"], "its form is a question")[0]
+        d.decide(form, updatedInput={**form["toolCall"]["input"], "content": {"colour": "red"}})
+        must(words(client.said(wanted)) == "red", f"{client.answers}")
+        client.close()
+
+
 def test_the_inspector_as_the_client(place):
     program = installed(f"inspector-{INSPECTOR}", f"@modelcontextprotocol/inspector@{INSPECTOR}", "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
     with table(place) as d:
