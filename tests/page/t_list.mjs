@@ -59,6 +59,16 @@ export default {
     await poll(() => server.status("plain", s), (call) => call.status === "allowed");
     for (const i of risky.keys()) same((await server.status(`r${i}`, s)).status, "awaiting", risky[i][0]);
   },
+  async "a dense list has one line for each request"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `rm -rf ${id}`, id);
+    await page.goto(server.url + "/#/settings");
+    await page.locator(".setting", { hasText: "Dense list" }).locator("input").check();
+    await page.goto(server.url + "/#/");
+    await page.locator(".item").nth(2).waitFor();
+    same(await page.locator(".item").evaluateAll((all) => all.map((one, i) => [one.offsetHeight, i ? one.getBoundingClientRect().top - all[i - 1].getBoundingClientRect().top : 36])), [[36, 36], [36, 36], [36, 36]], "heights and steps");
+    await page.locator(".item .risk", { hasText: "Deletes" }).first().waitFor();
+  },
   async "nothing moves in the list while the pointer is over it"(server) {
     const one = await server.session({ title: "first" }), two = await server.session({ title: "second" });
     await server.bash(one, "make a", "c1");

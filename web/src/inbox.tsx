@@ -15,7 +15,7 @@ import { headline, kindOf, risky, toolName, warnings } from "./words";
 
 /* Heights of a line and of a head, as in style/inbox.css: only what is near the window is made. */
 const headHeight = (): number => isPhone() ? 44 : 32;
-const rowHeight = (): number => isPhone() ? 68 : 60;
+const rowHeight = (): number => isPhone() ? 68 : state.prefs.dense ? 36 : 60;
 const AROUND = 400;
 
 function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
@@ -213,7 +213,7 @@ function ListHead({ count }: { count: number }) {
 }
 
 export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
-  const { open, items, search, kind, picked, loaded, connection, reviewing } = useStore();
+  const { open, items, search, kind, picked, loaded, connection, reviewing, prefs } = useStore();
   const groups = shownGroups(), count = groups.reduce((sum, group) => sum + group.items.length, 0);
   const item = open !== null ? items.get(open) : undefined;
   const chosen = [...picked].map((key) => items.get(key)).filter((one): one is Item => one !== undefined && !one.closed);
@@ -224,7 +224,7 @@ export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Pan
   useEffect(() => { if (item?.p.cut && !item.closed) void readWhole(item); }, [item?.key, item?.p.cut]);
   if (!loaded) return <main class="inbox"><div class="list" /><div class="detail"><p class="dim loading">{connection === "lost" ? "The server cannot be reached." : ""}</p></div></main>;
   return (
-    <main class={`inbox ${item || bulk ? "has-open" : ""} ${chosen.length ? "picking" : ""}`}>
+    <main class={`inbox ${item || bulk ? "has-open" : ""} ${chosen.length ? "picking" : ""} ${prefs.dense ? "dense" : ""}`}>
       <div class="list">
         <ListHead count={count} />
         {chosen.length > 0 && isPhone() && !bulk && <div class="review-bar"><button type="button" class="quiet" onClick={() => { picked.clear(); changed(); }}>Clear</button>

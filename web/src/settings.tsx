@@ -107,6 +107,7 @@ export function Settings() {
         <Choice<Prefs["editor"]> name="Open files in" value={prefs.editor} options={[["", "Nothing"], ["vscode", "VS Code"], ["idea", "JetBrains"], ["terminal", "Terminal"]]} change={(editor) => setPrefs({ editor })} />
         {prefs.editor === "terminal" && <label class="setting"><span class="words"><b>Command</b><span class="dim small">copied for your terminal; {"{file}"} and {"{line}"} are put in</span></span>
           <input class="mono" value={prefs.command} maxLength={200} spellcheck={false} onInput={(event) => setPrefs({ command: event.currentTarget.value })} /></label>}
+        <Toggle name="Dense list" words="one line for each request, on a wide screen" on={prefs.dense} change={(dense) => setPrefs({ dense })} />
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
         {canPush() && <Push />}

@@ -18,7 +18,7 @@ export type Connection = "connecting" | "live" | "lost" | "login";
 
 export interface Prefs {
   theme: "auto" | "light" | "dark"; split: "auto" | "split" | "unified"; wrap: boolean; notify: boolean; sound: boolean;
-  group: "session" | "agent" | "none"; keys: boolean; undo: boolean;
+  group: "session" | "agent" | "none"; keys: boolean; undo: boolean; dense: boolean;
   editor: "" | "vscode" | "idea" | "terminal"; command: string; // command: of the terminal, with {file} and {line}
 }
 
@@ -49,7 +49,7 @@ export function isPhone(): boolean { return matchMedia("(max-width: 959px)").mat
 
 function readPrefs(): Prefs {
   const otherwise: Prefs = {
-    theme: "auto", split: "auto", wrap: isPhone(), notify: false, sound: false, group: "session", keys: true, undo: false, editor: "", command: "vim +{line} {file}",
+    theme: "auto", split: "auto", wrap: isPhone(), notify: false, sound: false, group: "session", keys: true, undo: false, dense: false, editor: "", command: "vim +{line} {file}",
   };
   try { return { ...otherwise, ...JSON.parse(localStorage.getItem("nod.prefs") ?? "{}") }; } catch { return otherwise; }
 }
