@@ -1,6 +1,8 @@
 /* The writer of json.h: one flag knows whether a comma is due. */
 #include "base/json.h"
 
+#include "base/json_texts.h"
+#include "base/limits.h"
 #include "base/stamp.h"
 #include "base/utf8.h"
 
@@ -297,6 +299,16 @@ void json_put_members(struct json_out *out, const struct json *object, const cha
     for (const struct json *member = object ? object->first : NULL; member; member = member->next)
         if (!str_is(member->key, but))
             json_put_member(out, member);
+}
+
+struct str json_texts(struct arena *arena, const struct json_text *members)
+{
+    JSON_SCOPE(buf, out, LIMIT_LARGE_BODY_BYTES);
+    json_open(&out, '{');
+    for (; members->key; members++)
+        json_member(&out, members->key, members->value);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
 }
 
 void json_end_line(struct json_out *out)

@@ -5,6 +5,7 @@
  * SIGINT, SIGTERM and SIGHUP take the question back.
  */
 #include "base/id.h"
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/exits.h"
 #include "cli/local.h"
@@ -124,13 +125,9 @@ static struct rc thread_of_session(struct calling *calling, const char *session,
 static struct rc thread_of_new_session(struct calling *calling, const char *cwd, struct err *err)
 {
     struct cli *cli = calling->cli;
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "title", local_title(str_of(cwd)));
-    json_member(&out, "cwd", str_of(cwd));
-    json_close(&out, '}');
-    struct query query = {.method = "POST", .target = STR("/api/sessions"), .body = buf_str(&body)};
+    struct str body = JSON_TEXTS(&cli->arena, {"title", local_title(str_of(cwd))}, {"cwd", str_of(cwd)});
+    struct query query = {.method = "POST", .target = STR("/api/sessions"), .body = body};
     TRY(insist(calling, &cli->arena, &query, &reply, err));
     calling->session = arena_c(&cli->arena, json_text(reply.json, "id"));
     calling->thread = json_text(reply.json, "threadId");

@@ -6,6 +6,7 @@
  * allowed meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes
  * them back.
  */
+#include "base/json_texts.h"
 #include "cli/claude.h"
 #include "cli/claude_screen.h"
 #include "cli/text.h"
@@ -499,12 +500,9 @@ static void open_folder(struct wrapper *w, struct http_client *person)
     struct arena *arena = &w->cli->arena;
     struct str target = arena_printf(arena, "/api/sessions/%.*s", STR_ARG(w->asks.session));
     bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "cwd", w->asks.cwd);
-    json_member(&out, "permissionMode", edits ? STR("acceptEdits") : STR_NONE);
-    json_close(&out, '}');
-    (void)!http_client_call(person, arena, "PATCH", target, buf_str(&body), 10000, &response, NULL).code;
+    struct str body = JSON_TEXTS(arena, {"cwd", w->asks.cwd},
+                                 {"permissionMode", edits ? STR("acceptEdits") : STR_NONE});
+    (void)!http_client_call(person, arena, "PATCH", target, body, 10000, &response, NULL).code;
 }
 
 /* Whether the person at this terminal can answer here: with a token that may decide, of which a copy is kept from the

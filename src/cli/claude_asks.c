@@ -7,6 +7,7 @@
  * 4. If this process dies, the server sees the connection end and takes the call back.
  */
 #include "agents/lines.h"
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "cli/body.h"
@@ -84,13 +85,7 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 static struct str thread_body(struct arena *arena, const struct claude_asks *asks, struct str agent,
                               struct str title)
 {
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "name", agent);
-    json_member(&out, "title", title);
-    json_member(&out, "parentId", asks->thread);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return JSON_TEXTS(arena, {"name", agent}, {"title", title}, {"parentId", asks->thread});
 }
 
 static struct str threads_target(struct arena *arena, const struct claude_asks *asks)

@@ -4,6 +4,7 @@
  * the desktop show that, so nothing is missed and nothing stays. It runs in a person's own session, with that person's
  * token: the server has no desktop.
  */
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/stamp.h"
 #include "cli/desktop.h"
@@ -49,15 +50,10 @@ static struct shown_note *note_of(struct watch *watch, uint32_t id)
 static void answer(struct watch *watch, const struct shown_note *note, const char *decision)
 {
     ARENA_SCOPE(scratch);
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     struct err err;
     struct query query = {.method = "POST"};
-    json_open(&out, '{');
-    json_member(&out, "decision", str_of(decision));
-    json_member(&out, "digest", str_of(note->digest));
-    json_close(&out, '}');
-    query.body = buf_str(&body);
+    query.body = JSON_TEXTS(&scratch, {"decision", str_of(decision)}, {"digest", str_of(note->digest)});
     query.target = arena_printf(&scratch, "/api/sessions/%s/approvals/%s",
                                 remote_escape(&scratch, str_of(note->session)).p,
                                 remote_escape(&scratch, str_of(note->call)).p);

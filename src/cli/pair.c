@@ -1,4 +1,5 @@
 /* nod pair: shows a QR code by which a phone logs in. */
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -60,14 +61,11 @@ void pair_show(struct cli *cli, const struct json *login)
 
 struct rc pair_command(struct cli *cli, struct err *err)
 {
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     const char *role = option_text(cli, "role");
-    json_open(&out, '{');
-    json_member(&out, "name", str_of(option_text(cli, "name")));
-    json_member(&out, "role", role ? str_of(role) : STR("approver"));
-    json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/logins"), buf_str(&body), &reply, err));
+    struct str body = JSON_TEXTS(&cli->arena, {"name", str_of(option_text(cli, "name"))},
+                                 {"role", role ? str_of(role) : STR("approver")});
+    TRY(remote_post(cli, STR("/api/logins"), body, &reply, err));
     if (!remote_printed(cli, &reply))
         pair_show(cli, reply.json);
     return RC_OK;

@@ -1,4 +1,5 @@
 /* nod policy list, add, remove, bind, explain, try, trust. */
+#include "base/json_texts.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/signing.h"
@@ -234,16 +235,12 @@ struct rc policy_remove_command(struct cli *cli, struct err *err)
 
 struct rc policy_try_command(struct cli *cli, struct err *err)
 {
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct arena *arena = &cli->arena;
     struct reply reply;
     int64_t calls = 0, covered = 0, asked = 0;
     CHECK(cli->argc == 1);
-    json_open(&out, '{');
-    json_member(&out, "rule", str_of(cli->argv[0]));
-    json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/policy/try"), buf_str(&body), &reply, err));
+    TRY(remote_post(cli, STR("/api/policy/try"), JSON_TEXTS(arena, {"rule", str_of(cli->argv[0])}), &reply, err));
     if (remote_printed(cli, &reply))
         return RC_OK;
     (void)json_i64(json_get(reply.json, "calls"), &calls);

@@ -3,6 +3,7 @@
  * Two threads beside the inbox's: one follows the session's events and adds lines to the conversation, the other owns
  * the keys and the screen. They share the conversation and the run's state, under one lock.
  */
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/inbox.h"
 #include "cli/local.h"
@@ -168,15 +169,11 @@ static struct rc have_session(struct running *running, const char *folder, struc
 {
     struct cli *cli = running->cli;
     const char *old = option_text(cli, "session");
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "cwd", str_of(folder));
-    json_member(&out, "title", local_title(str_of(folder)));
-    json_close(&out, '}');
+    struct str body = JSON_TEXTS(&cli->arena, {"cwd", str_of(folder)}, {"title", local_title(str_of(folder))});
     struct str target = arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, str_of(old)).p);
     TRY(old ? remote_get(cli, target, &reply, err)
-            : remote_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
+            : remote_post(cli, STR("/api/sessions"), body, &reply, err));
     running->session = json_text(reply.json, "id");
     running->thread = arena_printf(&cli->arena, "%.*s.main", STR_ARG(running->session));
     return run_last_event(running, err);

@@ -1,4 +1,5 @@
 /* nod session create, list, show, set, prompt, interrupt. */
+#include "base/json_texts.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/signing.h"
@@ -152,11 +153,7 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
 
 struct rc session_prompt_command(struct cli *cli, struct err *err)
 {
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "text", str_of(cli->argv[1]));
-    json_close(&out, '}');
-    return tell_agent(cli, "prompt", buf_str(&body), err);
+    return tell_agent(cli, "prompt", JSON_TEXTS(&cli->arena, {"text", str_of(cli->argv[1])}), err);
 }
 
 struct rc session_interrupt_command(struct cli *cli, struct err *err)

@@ -1,5 +1,6 @@
 /* A test call: a shell runs the hook's command, as the agent would; it must come back with the server's answer. */
 #include "base/id.h"
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -90,18 +91,14 @@ static struct rc arrives(struct probe *probe, const struct json **ret_call, stru
 /* The test call is denied, so that even a hook that is wired wrongly runs nothing. */
 static struct rc deny(struct probe *probe, const struct json *call, struct err *err)
 {
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct arena *arena = &probe->cli->arena;
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "decision", STR("deny"));
-    json_member(&out, "feedback", STR(PROBE_WORDS));
-    json_member(&out, "digest", json_text(call, "digest"));
-    json_close(&out, '}');
+    struct str body = JSON_TEXTS(arena, {"decision", STR("deny")}, {"feedback", STR(PROBE_WORDS)},
+                                 {"digest", json_text(call, "digest")});
     struct str target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
                                      remote_escape(arena, json_text(call, "sessionId")).p,
                                      remote_escape(arena, probe->call).p);
-    struct rc rc = remote_post(probe->cli, target, buf_str(&body), &reply, err);
+    struct rc rc = remote_post(probe->cli, target, body, &reply, err);
     return rc.code == ERR_ALREADY_DECIDED ? RC_OK : rc; /* a rule or a person has already decided */
 }
 

@@ -1,5 +1,6 @@
 /* Starter rules: each kind of project's own tests, docker where it only looks, and staging for git, which `git reset`
  * takes back. Commands that only read inside the project, git's too, need no rule. A new pack is one entry. */
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -52,17 +53,12 @@ static bool is_there(const struct json *rules, const char *rule)
 static struct rc add(struct cli *cli, const struct setup_pack *pack, const char *rule, struct setup_record *record,
                      struct err *err)
 {
-    JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
     if (record->rule_count == SETUP_RULES_MAX)
         return err_set(err, ERR_TOO_LARGE, "more than %d starter rules", SETUP_RULES_MAX);
-    json_open(&out, '{');
-    json_member(&out, "effect", STR("allow"));
-    json_member(&out, "layer", STR("user"));
-    json_member(&out, "rule", str_of(rule));
-    json_member(&out, "reason", arena_printf(&cli->arena, "nod setup: %s", pack->words));
-    json_close(&out, '}');
-    TRY(signing_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
+    struct str body = JSON_TEXTS(&cli->arena, {"effect", STR("allow")}, {"layer", STR("user")}, {"rule", str_of(rule)},
+                                 {"reason", arena_printf(&cli->arena, "nod setup: %s", pack->words)});
+    TRY(signing_post(cli, STR("/api/policy/rules"), body, &reply, err));
     record->rules[record->rule_count++] = json_text(reply.json, "id");
     return setup_record_save(cli, record, err);
 }

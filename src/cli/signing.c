@@ -2,6 +2,7 @@
 #include "cli/signing.h"
 
 #include "base/base64.h"
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/public_key.h"
 #include "base/stamp.h"
@@ -83,16 +84,10 @@ struct rc signing_open(struct cli *cli, struct private_key **ret_key, struct err
 
 static struct str claim_json(struct arena *arena, struct str key, const struct json *issued, struct str sig)
 {
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     char text[BASE64_BYTES(SIGNATURE_BYTES_MAX)];
     base64_url_encode(sig.p, sig.n, text);
-    json_open(&out, '{');
-    json_member(&out, "key", key);
-    json_member(&out, "nonce", json_text(issued, "nonce"));
-    json_member(&out, "until", json_text(issued, "until"));
-    json_member(&out, "sig", str_of(text));
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return JSON_TEXTS(arena, {"key", key}, {"nonce", json_text(issued, "nonce")}, {"until", json_text(issued, "until")},
+                      {"sig", str_of(text)});
 }
 
 /* The statement is built here from what was shown, and compared with the server's: a server that wants

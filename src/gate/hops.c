@@ -9,6 +9,7 @@
  */
 #include "gate/inner.h"
 
+#include "base/json_texts.h"
 #include "io/work.h"
 #include "tools/tools.h"
 
@@ -25,11 +26,7 @@ struct hop {
 static const struct json *input_of(struct arena *arena, struct str url)
 {
     const struct json *input = NULL;
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "url", url);
-    json_close(&out, '}');
-    CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&buf)), &input, NULL)));
+    CHECK(rc_ok(json_parse(arena, JSON_TEXTS(arena, {"url", url}), &input, NULL)));
     return input;
 }
 

@@ -4,6 +4,7 @@
  * a refusal and says "ok": false. */
 #include "notify/inner.h"
 
+#include "base/json_texts.h"
 #include "base/log.h"
 #include "base/sign.h"
 #include "io/clock.h"
@@ -220,13 +221,9 @@ static struct rc take_envelope(struct polling *polling, struct dial *dial, const
     const struct channel *channel = polling->sending.channel;
     struct str id = json_text(envelope, "envelope_id"), token;
     struct err why;
-    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     if (!id.n)
         return RC_OK;
-    json_open(&out, '{');
-    json_member(&out, "envelope_id", id);
-    json_close(&out, '}');
-    TRY(dial_send(dial, buf_str(&buf), err));
+    TRY(dial_send(dial, JSON_TEXTS(arena, {"envelope_id", id}), err));
     if (!str_is(json_text(envelope, "type"), "interactive"))
         return RC_OK;
     if (rc_ok(read_token(channel, json_get(envelope, "payload"), &token, &why)))

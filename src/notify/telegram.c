@@ -5,6 +5,7 @@
  * text is shown as it is. The bot's token is part of the address, which therefore stands in no error. */
 #include "notify/inner.h"
 
+#include "base/json_texts.h"
 #include "base/log.h"
 
 enum { BODY_BYTES_MAX = 8000, POLL_SECONDS = 25, POLL_MARGIN_SECONDS = 10, PRESSES_MAX = 100 };
@@ -122,12 +123,8 @@ static void take_press(struct polling *polling, const struct json *press)
         words = polling_answer(polling, json_text(press, "data"));
     else
         log_line(LOG_WARN, "a press from another chat was refused", LOG_S("channel", sending->channel->name));
-    JSON_SCOPE(buf, out, BODY_BYTES_MAX);
-    json_open(&out, '{');
-    json_member(&out, "callback_query_id", json_text(press, "id"));
-    json_member(&out, "text", words);
-    json_close(&out, '}');
-    (void)ask(sending, "answerCallbackQuery", buf_str(&buf), &result, NULL); /* stops the button's spinner */
+    struct str body = JSON_TEXTS(arena, {"callback_query_id", json_text(press, "id")}, {"text", words});
+    (void)ask(sending, "answerCallbackQuery", body, &result, NULL); /* stops the button's spinner */
 }
 
 static struct rc poll(struct polling *polling, struct err *err)

@@ -3,6 +3,7 @@
 #include "cli/relay/relay.h"
 
 #include "agents/agents.h"
+#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "http/http.h"
@@ -27,14 +28,8 @@ void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_reco
 
 static struct str session_body(struct relay_gate *gate)
 {
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "title", gate->title);
-    json_member(&out, "cwd", gate->cwd);
-    json_member(&out, "agent", gate->agent);
-    json_member(&out, "agentSession", gate->agent_session);
-    json_close(&out, '}');
-    return arena_str(&gate->cli->arena, buf_str(&buf));
+    return JSON_TEXTS(&gate->cli->arena, {"title", gate->title}, {"cwd", gate->cwd}, {"agent", gate->agent},
+                      {"agentSession", gate->agent_session});
 }
 
 /* The session that the token is bound to, the one that was named, or a new one. */
