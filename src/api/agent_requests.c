@@ -14,17 +14,17 @@ enum { PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000 };
 /* ---- a run and its events ---- */
 
 /* A request about an existing run: its thread's events are read, then `then` answers. */
-struct looking {
+struct run_look {
     struct run_state state;
     struct str thread;
     struct read *events;   /* events of the thread; NULL when only statuses were read */
     bool statuses;         /* reading RUN_STATUS events is enough: no sums and no texts are needed */
-    void (*then)(struct exchange *x, struct looking *looking);
+    void (*then)(struct exchange *x, struct run_look *looking);
 };
 
 /* The answer is made from the run's events alone; nothing of it is asked of the runtime, which may run at another
  * node. */
-static void write_request(struct json_out *out, const struct exchange *x, const struct looking *looking)
+static void write_request(struct json_out *out, const struct exchange *x, const struct run_look *looking)
 {
     const struct run_state *state = &looking->state;
     json_open(out, '{');
@@ -44,7 +44,7 @@ static void write_request(struct json_out *out, const struct exchange *x, const 
     json_close(out, '}');
 }
 
-static void answer_request(struct exchange *x, struct looking *looking)
+static void answer_request(struct exchange *x, struct run_look *looking)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     write_request(&out, x, looking);
@@ -56,7 +56,7 @@ static void answer_request(struct exchange *x, struct looking *looking)
 static void thread_read(struct read *read)
 {
     struct exchange *x = read->arg;
-    struct looking *looking = x->state;
+    struct run_look *looking = x->state;
     if (read->err.code != ERR_OK)
         exchange_fail(x, &read->err);
     else if (!run_state_of(x->arena, read->events, read->event_count, x->params[0], &looking->state))
@@ -84,7 +84,7 @@ static void read_thread(struct exchange *x, struct str thread)
 static void statuses_read(struct read *read)
 {
     struct exchange *x = read->arg;
-    struct looking *looking = x->state;
+    struct run_look *looking = x->state;
     struct err err = read->err;
     for (size_t i = 0; i < read->event_count && err.code == ERR_OK; i++) {
         ARENA_SCOPE(scratch);
@@ -118,29 +118,29 @@ static void session_found(struct exchange *x, const struct session *session)
 
 /* The id of a run begins with its session's. Its thread is found in the session's RUN_STATUS events, so that there is
  * no index of runs. */
-static void look(struct exchange *x, bool statuses, void (*then)(struct exchange *x, struct looking *looking))
+static void look(struct exchange *x, bool statuses, void (*then)(struct exchange *x, struct run_look *looking))
 {
-    struct looking *looking = arena_new(x->arena, struct looking);
+    struct run_look *looking = arena_new(x->arena, struct run_look);
     looking->statuses = statuses;
     looking->then = then;
     x->state = looking;
     exchange_with_session(x, session_of_thread(x->params[0]), session_found);
 }
 
-static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct run_look *looking))
 {
     look(x, false, then);
 }
 
 /* Enough to move it: the cost does not grow with the conversation. */
-static void with_status(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+static void with_status(struct exchange *x, void (*then)(struct exchange *x, struct run_look *looking))
 {
     look(x, true, then);
 }
 
 void api_requests_show(struct exchange *x) { with_run(x, answer_request); }
 
-static void answer_checkpoint(struct exchange *x, struct looking *looking)
+static void answer_checkpoint(struct exchange *x, struct run_look *looking)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     run_write_checkpoint(&out, x->arena, looking->events->events, looking->events->event_count, &looking->state);
@@ -151,7 +151,7 @@ void api_requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint
 
 /* ---- the events of a run, under the names of this API ---- */
 
-struct page {
+struct told_page {
     struct json_out *out;
     uint64_t after;
 };
@@ -159,7 +159,7 @@ struct page {
 /* For request_tell. The first events of a page are told only to bring the teller up to where the client is. */
 static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
 {
-    const struct page *page = arg;
+    const struct told_page *page = arg;
     (void)type;
     (void)part;
     if (seq > page->after)
@@ -167,7 +167,7 @@ static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, s
 }
 
 /* `next` also moves past events that tell a client nothing; else a client would ask for the same stretch again. */
-static void answer_events(struct exchange *x, struct looking *looking)
+static void answer_events(struct exchange *x, struct run_look *looking)
 {
     uint64_t after = 0;
     struct err err;
@@ -179,7 +179,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
     json_open(&out, '{');
     json_open_member(&out, "events", '[');
     uint64_t next = after;
-    struct page page = {.out = &out, .after = after};
+    struct told_page page = {.out = &out, .after = after};
     struct request_teller teller = {.run = x->params[0], .put = put_told, .arg = &page};
     for (size_t i = 0; i < looking->events->event_count; i++) {
         const struct event *event = &looking->events->events[i];
@@ -193,7 +193,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
     exchange_answer(x, 200, &buf);
 }
 
-static void stream_events(struct exchange *x, struct looking *looking) { request_stream(x, looking->thread); }
+static void stream_events(struct exchange *x, struct run_look *looking) { request_stream(x, looking->thread); }
 
 void api_requests_events(struct exchange *x)
 {
@@ -344,7 +344,7 @@ static void moved(struct op *op) { with_run(op->owner, answer_request); }
 
 /* A run that is over is answered as it is. A failed one may be tried again; the runtime decides by its events what is
  * left. */
-static void execute_found(struct exchange *x, struct looking *looking)
+static void execute_found(struct exchange *x, struct run_look *looking)
 {
     struct run_op *go = arena_new(x->arena, struct run_op);
     if (run_status_over(looking->state.status) && looking->state.status != RUN_FAILED) {
@@ -359,7 +359,7 @@ static void execute_found(struct exchange *x, struct looking *looking)
 void api_requests_execute(struct exchange *x) { with_status(x, execute_found); }
 
 /* Answered when the end of the run is stored; 409 when the run is over already. */
-static void cancel_found(struct exchange *x, struct looking *looking)
+static void cancel_found(struct exchange *x, struct run_look *looking)
 {
     struct run_op *cancel = arena_new(x->arena, struct run_op);
     *cancel = (struct run_op){.op = exchange_op(x, moved), .session = x->session, .thread = looking->thread,

@@ -5,7 +5,7 @@
 
 /* One search, in the exchange's arena. `created`: the session is made once at most, even if it is still not found
  * then. */
-struct search {
+struct session_search {
     struct exchange *x;
     struct agent_session agent;
     struct str id;
@@ -15,9 +15,9 @@ struct search {
     bool created;
 };
 
-static void find(struct search *s);
+static void find(struct session_search *s);
 
-static void give(struct search *s, const struct session *session, const struct err *err)
+static void give(struct session_search *s, const struct session *session, const struct err *err)
 {
     s->then(s->arg, session, err);
 }
@@ -27,7 +27,7 @@ static void give(struct search *s, const struct session *session, const struct e
 static void made(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
-    struct search *s = change->op.owner;
+    struct session_search *s = change->op.owner;
     if (change->op.err.code != ERR_OK && change->op.err.code != ERR_CONFLICT)
         give(s, NULL, &change->op.err);
     else
@@ -47,7 +47,7 @@ static struct str last_part(struct str path)
 
 /* The folder counts as proposed unless the token's owner has opened it: then a person is asked before files are
  * touched. */
-static void make(struct search *s)
+static void make(struct session_search *s)
 {
     struct exchange *x = s->x;
     struct session_change *change = arena_new(x->arena, struct session_change);
@@ -73,7 +73,7 @@ static void found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
-    struct search *s = op->owner;
+    struct session_search *s = op->owner;
     struct err missing = {.code = ERR_OK};
     bool bound = !str_empty(s->x->token->session);
     if (err->code != ERR_OK) {
@@ -88,7 +88,7 @@ static void found(struct op *op)
     }
 }
 
-static void find(struct search *s)
+static void find(struct session_search *s)
 {
     s->look = (struct session_look){.op = gate_op(NULL, found, s), .id = s->id};
     gate_session(s->x->gate, &s->look);
@@ -98,8 +98,8 @@ static void find(struct search *s)
 void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
                          void (*then)(void *arg, const struct session *session, const struct err *err), void *arg)
 {
-    struct search *s = arena_new(x->arena, struct search);
-    *s = (struct search){.x = x, .agent = *agent, .then = then, .arg = arg};
+    struct session_search *s = arena_new(x->arena, struct session_search);
+    *s = (struct session_search){.x = x, .agent = *agent, .then = then, .arg = arg};
     s->id = str_empty(x->token->session) ? sessions_id_of(x, agent->name, agent->id)
                                          : arena_str(x->arena, x->token->session);
     find(s);

@@ -10,7 +10,7 @@
 
 /* The list shows verdicts, which need the calls' sessions: those that the gate does not know
  * at the moment are read first. */
-struct listing {
+struct pending_listing {
     struct pending_list list;
     size_t open;     /* sessions that are still being read */
     int64_t took_us;
@@ -35,7 +35,7 @@ static void write_new_keys(struct exchange *x, struct json_out *out)
 }
 
 /* The time it took goes into a header and into the metrics, without the time that other requests had in between. */
-static void write_pending(struct exchange *x, struct listing *listing)
+static void write_pending(struct exchange *x, struct pending_listing *listing)
 {
     const struct pending_list *list = &listing->list;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
@@ -61,14 +61,14 @@ static void write_pending(struct exchange *x, struct listing *listing)
 static void session_there(struct op *op)
 {
     struct exchange *x = op->owner;
-    struct listing *listing = x->state; /* if the session is not found, the call is listed without it */
+    struct pending_listing *listing = x->state; /* if the session is not found, the call is listed without it */
     if (--listing->open == 0)
         write_pending(x, listing);
 }
 
 /* Brings the sessions of the listed calls into memory, because a listed call names its session's title and folder.
  * One look has no id: so there is at least one, and the answer is written even when no call waits. */
-static void read_sessions(struct exchange *x, struct listing *listing)
+static void read_sessions(struct exchange *x, struct pending_listing *listing)
 {
     const struct pending_list *list = &listing->list;
     struct session_look *looks = arena_array(x->arena, struct session_look, list->count + 1);
@@ -86,7 +86,7 @@ static void read_sessions(struct exchange *x, struct listing *listing)
 static void caught_up(struct read *read)
 {
     struct exchange *x = read->arg;
-    struct listing *listing = x->state;
+    struct pending_listing *listing = x->state;
     struct err err = read->err;
     int64_t from_us = clock_steady_us();
     listing->took_us = read->took_us;
@@ -105,7 +105,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
 {
     struct err err;
     uint64_t limit = LIMIT_PAGE_CALLS, after = UINT64_MAX;
-    struct listing *listing = arena_new(x->arena, struct listing);
+    struct pending_listing *listing = arena_new(x->arena, struct pending_listing);
     if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
         rc_bad(api_query_text(x, "agent", &listing->list.agent, &err)) ||
         rc_bad(cursor_query(x, "after", &after, &err))) {

@@ -102,7 +102,7 @@ void request_tell(struct request_teller *teller, const struct event *event)
 /* ---- the stream ---- */
 
 /* A live stream of a run's events; freed when the stream is gone. */
-struct listener {
+struct run_listener {
     struct sse sse;
     struct arena arena;          /* owns the strings of the watcher and the teller */
     struct request_teller teller;
@@ -110,7 +110,7 @@ struct listener {
     struct buf heard;            /* text of the answer that is being streamed */
 };
 
-static void send_event(struct listener *listener, const char *type, uint64_t seq, unsigned part, struct str json)
+static void send_event(struct run_listener *listener, const char *type, uint64_t seq, unsigned part, struct str json)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     buf_printf(&buf, "id: %llu.%u\nevent: %s\n", (unsigned long long)seq, part, type);
@@ -118,13 +118,13 @@ static void send_event(struct listener *listener, const char *type, uint64_t seq
     sse_send(&listener->sse, buf_str(&buf));
 }
 
-static bool begins_with_heard(const struct listener *listener, struct str text)
+static bool begins_with_heard(const struct run_listener *listener, struct str text)
 {
     return !listener->heard.over && str_starts(text, buf_str(&listener->heard));
 }
 
 /* The part of a text that was streamed already is not told again. */
-static void send_text(struct listener *listener, uint64_t seq, unsigned part, struct str json)
+static void send_text(struct run_listener *listener, uint64_t seq, unsigned part, struct str json)
 {
     ARENA_SCOPE(scratch);
     const struct json *chunk;
@@ -149,7 +149,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
 /* The teller is told every event of the thread, from the first; what the client has already is left out here. */
 static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
 {
-    struct listener *listener = arg;
+    struct run_listener *listener = arg;
     if (seq < listener->has_seq || (seq == listener->has_seq && part <= listener->has_part))
         return;
     if (str_is(str_of(type), "text_chunk"))
@@ -160,14 +160,14 @@ static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, s
 
 static void end_if_over(struct sse *sse)
 {
-    if (sse->watcher.live && ((struct listener *)sse)->teller.over)
+    if (sse->watcher.live && ((struct run_listener *)sse)->teller.over)
         http_stream_end(sse->stream);
 }
 
 /* After a message that was stored, the pieces before it are of no more use. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
-    struct listener *listener = watcher->arg;
+    struct run_listener *listener = watcher->arg;
     if (sse_revoked(&listener->sse))
         return;
     request_tell(&listener->teller, happening->event);
@@ -180,7 +180,7 @@ static void tell(struct watcher *watcher, struct happening *happening)
 static void hear(struct watcher *watcher, struct str json)
 {
     ARENA_SCOPE(scratch);
-    struct listener *listener = watcher->arg;
+    struct run_listener *listener = watcher->arg;
     const struct json *said;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (listener->sse.token->revoked_ms || rc_bad(json_parse(&scratch, json, &said, NULL)) ||
@@ -197,13 +197,13 @@ static void hear(struct watcher *watcher, struct str json)
 
 static void listener_free(struct sse *sse)
 {
-    struct listener *listener = (struct listener *)sse;
+    struct run_listener *listener = (struct run_listener *)sse;
     buf_done(&listener->heard);
     arena_free(listener);
 }
 
 /* SEQ.PART of the last event that the client has. */
-static struct rc read_cursor(struct exchange *x, struct listener *listener, struct err *err)
+static struct rc read_cursor(struct exchange *x, struct run_listener *listener, struct err *err)
 {
     struct str text = STR_NONE, part;
     TRY(api_query_text(x, "after", &text, err));
@@ -222,7 +222,7 @@ static struct rc read_cursor(struct exchange *x, struct listener *listener, stru
  */
 void request_stream(struct exchange *x, struct str thread)
 {
-    struct listener *listener = heap_new(sizeof *listener);
+    struct run_listener *listener = heap_new(sizeof *listener);
     struct err err;
     listener->heard = buf_init(HEARD_BYTES_MAX);
     if (rc_bad(read_cursor(x, listener, &err))) {

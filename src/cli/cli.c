@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* The position on the command line. */
-struct reader {
+struct line_reader {
     struct cli *cli;
     int argc;
     char **argv;
@@ -29,14 +29,14 @@ struct reader {
 
 /* ---- one option ---- */
 
-static const char *see(const struct reader *reader)
+static const char *see(const struct line_reader *reader)
 {
     const struct command *command = reader->cli->command;
     return command ? arena_printf(&reader->cli->arena, "see nod %s --help", command->name).p : "see nod help";
 }
 
 /* The value after `=`, or the next word. */
-static struct rc value_of(struct reader *reader, const char *shown, const char *attached,
+static struct rc value_of(struct line_reader *reader, const char *shown, const char *attached,
                           const char **ret_value, struct err *err)
 {
     if (attached) {
@@ -50,7 +50,7 @@ static struct rc value_of(struct reader *reader, const char *shown, const char *
 }
 
 /* A setting that the command does not use is an error: a flag that does nothing would seem to work. */
-static struct rc take_setting(struct reader *reader, enum setting_id id, const char *attached,
+static struct rc take_setting(struct line_reader *reader, enum setting_id id, const char *attached,
                               struct err *err)
 {
     const struct setting *setting = &settings_table[id];
@@ -68,7 +68,7 @@ static struct rc take_setting(struct reader *reader, enum setting_id id, const c
 }
 
 /* Options are kept in their order; option_text takes the last value, option_each all of them. */
-static struct rc take_option(struct reader *reader, const struct option *option, const char *attached,
+static struct rc take_option(struct line_reader *reader, const struct option *option, const char *attached,
                              struct err *err)
 {
     struct cli *cli = reader->cli;
@@ -83,7 +83,7 @@ static struct rc take_option(struct reader *reader, const struct option *option,
     return RC_OK;
 }
 
-static struct rc unknown_option(const struct reader *reader, const char *shown, struct str name,
+static struct rc unknown_option(const struct line_reader *reader, const char *shown, struct str name,
                                 struct err *err)
 {
     const struct command *command = reader->cli->command;
@@ -94,7 +94,7 @@ static struct rc unknown_option(const struct reader *reader, const char *shown, 
     return err_set(err, ERR_INVALID, "unknown option %s; %s", shown, see(reader));
 }
 
-static const struct option *find_option(const struct reader *reader, char letter, struct str name)
+static const struct option *find_option(const struct line_reader *reader, char letter, struct str name)
 {
     if (!reader->cli->command)
         return NULL;
@@ -105,7 +105,7 @@ static const struct option *find_option(const struct reader *reader, char letter
 }
 
 /* Options of the command come before settings of the same name. */
-static struct rc take_long(struct reader *reader, const char *word, struct err *err)
+static struct rc take_long(struct line_reader *reader, const char *word, struct err *err)
 {
     size_t equals = str_find(str_of(word), '=');
     const char *attached = word[equals] == '=' ? word + equals + 1 : NULL;
@@ -125,7 +125,7 @@ static struct rc take_long(struct reader *reader, const char *word, struct err *
 }
 
 /* -f, -fw, -m WORDS, -mWORDS. */
-static struct rc take_short(struct reader *reader, const char *word, struct err *err)
+static struct rc take_short(struct line_reader *reader, const char *word, struct err *err)
 {
     for (const char *p = word + 1; *p; p++) {
         const struct option *option = find_option(reader, *p, STR_NONE);
@@ -146,7 +146,7 @@ static struct rc take_short(struct reader *reader, const char *word, struct err 
 /* ---- the line ---- */
 
 /* Takes options up to the next operand; NULL in *ret_operand when there is none. */
-static struct rc next_operand(struct reader *reader, char **ret_operand, struct err *err)
+static struct rc next_operand(struct line_reader *reader, char **ret_operand, struct err *err)
 {
     while (reader->at < reader->argc) {
         char *word = reader->argv[reader->at++];
@@ -178,7 +178,7 @@ static struct rc lacks_subcommand(struct cli *cli, const char *group, struct err
 }
 
 /* Leaves `command` NULL for `nod` alone and for `nod --help`. */
-static struct rc find_command(struct reader *reader, struct err *err)
+static struct rc find_command(struct line_reader *reader, struct err *err)
 {
     struct cli *cli = reader->cli;
     char *first;
@@ -246,7 +246,7 @@ static struct rc check_operands(const struct cli *cli, struct err *err)
 /* A command that runs another program takes everything behind its name as operands. */
 static struct rc read_line(struct cli *cli, int argc, char **argv, struct err *err)
 {
-    struct reader reader = {.cli = cli, .argc = argc, .argv = argv, .at = 1};
+    struct line_reader reader = {.cli = cli, .argc = argc, .argv = argv, .at = 1};
     size_t letters = 0;
     for (int i = 0; i < argc; i++)
         letters += strlen(argv[i]);

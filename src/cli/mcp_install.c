@@ -37,7 +37,7 @@ static const struct client {
 enum { CLIENT_COUNT = sizeof clients / sizeof *clients };
 
 /* An entry of the settings, and the bytes that replace it. */
-struct change {
+struct entry_change {
     struct str name, old, new;
 };
 
@@ -51,7 +51,7 @@ struct install_work {
     struct str text, plain;    /* plain: without comments, byte for byte in the same place */
     const struct json *servers;
     bool toml;
-    struct change changes[ENTRIES_MAX];
+    struct entry_change changes[ENTRIES_MAX];
     size_t count;
 };
 
@@ -266,7 +266,7 @@ static struct rc wrap_all(struct install_work *work, struct err *err)
         if (work->count == ENTRIES_MAX)
             return err_set(err, ERR_TOO_MANY, "there are more than %d servers", ENTRIES_MAX);
         size_t base = (size_t)(entry->raw.p - work->plain.p);
-        struct change change = {.name = entry->key, .old = str_sub(work->text, base, base + entry->raw.n)};
+        struct entry_change change = {.name = entry->key, .old = str_sub(work->text, base, base + entry->raw.n)};
         front.name = entry->key;
         front.identity = work->identity;
         change.new = str_empty(front.url) ? wrapped(work, entry, &front)
@@ -297,7 +297,7 @@ static struct rc read_memory(struct install_work *work, struct err *err)
         size_t base = entry ? (size_t)(entry->raw.p - work->plain.p) : 0;
         struct str now = entry ? str_sub(work->text, base, base + entry->raw.n) : STR_NONE;
         if (entry && str_eq(now, json_text(one, "new")))
-            work->changes[work->count++] = (struct change){one->key, now, json_text(one, "old")};
+            work->changes[work->count++] = (struct entry_change){one->key, now, json_text(one, "old")};
         else
             cli_note("left alone: %.*s, which was changed since", STR_ARG(one->key));
     }

@@ -313,7 +313,7 @@ struct rc run_follow(struct running *running, struct err *err)
 
 /* ---- Ctrl-C ---- */
 
-struct canceller {
+struct run_canceller {
     struct http_client *client;
     struct str target;
 };
@@ -322,7 +322,7 @@ struct canceller {
 static void *on_interrupt(void *arg)
 {
     ARENA_SCOPE(arena);
-    struct canceller *canceller = arg;
+    struct run_canceller *canceller = arg;
     struct http_response response;
     sigset_t set;
     int number;
@@ -339,7 +339,7 @@ static void *on_interrupt(void *arg)
 /* Ctrl-C is taken by a thread that waits for the signal, because an HTTP request cannot be made in a handler. */
 static struct rc catch_interrupt(struct running *running, struct err *err)
 {
-    static struct canceller canceller; /* lives as long as the thread: for ever */
+    static struct run_canceller canceller; /* lives as long as the thread: for ever */
     struct arena *arena = &running->cli->arena;
     sigset_t set;
     pthread_t thread;

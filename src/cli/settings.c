@@ -26,7 +26,7 @@ const struct setting settings_table[SETTING_COUNT] = {
 };
 
 /* A parsed value of any kind, before it is known whether its source is strong enough. */
-union value {
+union setting_value {
     const char *text;
     bool flag;
     int choice;
@@ -130,7 +130,7 @@ static const char *path_parse(const struct settings *settings, struct str text)
 
 /* One value of any kind; the same for flags, environment and file. */
 static struct rc value_parse(const struct settings *settings, const struct setting *setting, struct str text,
-                             union value *ret_value, struct err *err)
+                             union setting_value *ret_value, struct err *err)
 {
     uint64_t number;
     struct arena *arena = settings->arena;
@@ -183,7 +183,7 @@ struct rc settings_take(struct settings *settings, enum setting_id id, struct st
 {
     CHECK(id < SETTING_COUNT && settings->arena);
     const struct setting *setting = &settings_table[id];
-    union value value = {0};
+    union setting_value value = {0};
     TRY(value_parse(settings, setting, text, &value, err));
     if (origin.kind < settings->origins[id].kind)
         return RC_OK;

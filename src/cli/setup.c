@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* One agent as setup has found it, and what became of its hook. */
-struct found {
+struct found_agent {
     bool here;            /* the agent is on this machine */
     bool was_gated;       /* and had our hook already */
     bool arrived;         /* the test call */
@@ -24,7 +24,7 @@ struct setup {
     struct cli *cli;
     struct setup_record record;
     enum setup_service service;
-    struct found agents[AGENT_COUNT];
+    struct found_agent agents[AGENT_COUNT];
     bool any_agent;
     bool rules;           /* starter rules are wanted */
     size_t rules_added;
@@ -61,7 +61,7 @@ static void look(struct setup *setup)
     setup->rules = !option_flag(cli, "no-rules");
     setup->service = setup_service_find(cli, option_flag(cli, "background"));
     for (size_t i = 0; i < AGENT_COUNT; i++) {
-        struct found *found = &setup->agents[i];
+        struct found_agent *found = &setup->agents[i];
         const struct agent *agent = agent_at(i);
         found->settings = hook_settings(cli, agent);
         found->here = found->settings && (has_folder(cli, found->settings) || setup_on_path(cli, agent->name));
@@ -89,7 +89,7 @@ static void say_service(struct buf *out, struct setup *setup)
 static void say_agents(struct buf *out, struct setup *setup)
 {
     for (size_t i = 0; i < AGENT_COUNT; i++) {
-        const struct found *found = &setup->agents[i];
+        const struct found_agent *found = &setup->agents[i];
         if (found->here)
             buf_printf(out, "  %-11s  %s in %s, then send a test call through it\n", agent_at(i)->title,
                        found->was_gated ? "keep the hook" : "install the hook", found->settings);
@@ -156,7 +156,7 @@ static struct rc install(struct setup *setup, const struct agent *agent, struct 
     struct cli *cli = setup->cli;
     struct setup_record *record = &setup->record;
     size_t number = agent_number(agent);
-    struct found *found = &setup->agents[number];
+    struct found_agent *found = &setup->agents[number];
     struct hook_choice how = {.yes = true, .quiet = true};
     struct setup_look settings, trust;
     const char *trust_file = hook_trust_file(cli, agent, found->settings);

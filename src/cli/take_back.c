@@ -13,7 +13,7 @@
 enum { CANCEL_MS_MAX = 5000, LOOK_NS = 500000000 };
 
 /* The thread's own, since it may outlive everything else of the command. */
-struct canceller {
+struct call_canceller {
     struct http_client *client;
     char *target;
     bool has_reader;
@@ -39,7 +39,7 @@ static bool has_no_reader(void)
     return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
-static void wait_for_end(const struct canceller *canceller)
+static void wait_for_end(const struct call_canceller *canceller)
 {
     static const struct timespec every = {.tv_nsec = LOOK_NS};
     sigset_t signals = ending_signals();
@@ -54,7 +54,7 @@ static void wait_for_end(const struct canceller *canceller)
 /* The thread that waits for a signal or for the reader to go; then withdraws the call and ends the process. */
 static void *cancel_at_end(void *arg)
 {
-    const struct canceller *canceller = arg;
+    const struct call_canceller *canceller = arg;
     ARENA_SCOPE(arena);
     struct http_response response = {0};
     sigset_t signals = ending_signals();
@@ -75,11 +75,11 @@ static void *cancel_at_end(void *arg)
 
 struct rc take_back_on_end(struct cli *cli, const struct taking_back *what, struct err *err)
 {
-    static struct canceller canceller;
+    static struct call_canceller canceller;
     struct arena *arena = &cli->arena;
     sigset_t signals = ending_signals();
     CHECK(!canceller.client && what->call.n > 0);
-    canceller = (struct canceller){.has_reader = what->has_reader, .status = what->status};
+    canceller = (struct call_canceller){.has_reader = what->has_reader, .status = what->status};
     struct str target = arena_printf(arena, "/api/tool-calls/%s/cancel%s%s", remote_escape(arena, what->call).p,
                                      what->session ? "?session=" : "",
                                      what->session ? remote_escape(arena, str_of(what->session)).p : "");

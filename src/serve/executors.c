@@ -46,7 +46,7 @@ static bool peer_of(int fd, uid_t *ret_uid)
 
 /* ---- the server's side ---- */
 
-enum said { SAID_CONNECTED, SAID_SECOND, SAID_STRANGER, SAID_KINDS };
+enum executor_news { SAID_CONNECTED, SAID_SECOND, SAID_STRANGER, SAID_KINDS };
 
 /* The socket for executors and the link to the one that is connected. */
 struct executors {
@@ -80,7 +80,7 @@ static void log_said(void *arg)
 
 /* On the accepting thread. When it returns SAID_CONNECTED, the link owns the descriptor; otherwise the caller closes
  * it. */
-static enum said take(struct executors *executors, int fd)
+static enum executor_news take(struct executors *executors, int fd)
 {
     uid_t uid;
     if (!peer_of(fd, &uid) || uid != executors->uid)
@@ -100,7 +100,7 @@ static void *accept_all(void *arg)
                 (void)sleep(AWAY_S); /* out of descriptors */
             continue;
         }
-        enum said said = take(executors, fd);
+        enum executor_news said = take(executors, fd);
         if (said != SAID_CONNECTED)
             (void)close(fd);
         atomic_fetch_add(&executors->said[said], 1);

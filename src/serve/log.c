@@ -6,14 +6,14 @@
 #include "store/store.h"
 
 /* The options of `nod log --archive`, and how far the archive was read. */
-struct looking {
+struct archive_log {
     struct archive *archive;
     struct log_printer printer;
     struct str session, thread;
     uint64_t kinds, after;
 };
 
-static void looking_done(struct looking *looking) { archive_close(looking->archive); }
+static void looking_done(struct archive_log *looking) { archive_close(looking->archive); }
 
 static struct rc read_kinds(struct str types, uint64_t *ret_kinds, struct err *err)
 {
@@ -27,7 +27,7 @@ static struct rc read_kinds(struct str types, uint64_t *ret_kinds, struct err *e
     return RC_OK;
 }
 
-static struct rc read_options(struct looking *looking, struct cli *cli, struct err *err)
+static struct rc read_options(struct archive_log *looking, struct cli *cli, struct err *err)
 {
     static const char *const live_only[] = {"follow", "last"};
     for (size_t i = 0; i < sizeof live_only / sizeof *live_only; i++)
@@ -45,7 +45,7 @@ static struct rc read_options(struct looking *looking, struct cli *cli, struct e
 
 /* Through the JSON form, because the printer is the one that prints what a server sends. False: enough was printed.
  */
-static bool print_event(struct looking *looking, const struct event *event)
+static bool print_event(struct archive_log *looking, const struct event *event)
 {
     ARENA_SCOPE(arena);
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES + LIMIT_EVENT_BYTES / 2);
@@ -56,7 +56,7 @@ static bool print_event(struct looking *looking, const struct event *event)
 }
 
 /* Page by page, so that an archive of any size needs the memory of one page. */
-static struct rc print_all(struct looking *looking, struct err *err)
+static struct rc print_all(struct archive_log *looking, struct err *err)
 {
     for (bool more = looking->printer.left > 0; more;) {
         struct read *page = read_new(READ_EVENTS);
@@ -80,7 +80,7 @@ struct rc log_command(struct cli *cli, struct err *err)
     const char *path = option_text(cli, "archive");
     if (!path)
         return log_remote(cli, err);
-    __attribute__((cleanup(looking_done))) struct looking looking = {0};
+    __attribute__((cleanup(looking_done))) struct archive_log looking = {0};
     TRY(read_options(&looking, cli, err));
     TRY(archive_open(path, &looking.archive, err));
     return print_all(&looking, err);

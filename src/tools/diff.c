@@ -117,7 +117,7 @@ static void compare(struct arena *arena, struct diff *diff)
 /* ---- writing ---- */
 
 /* The preview while it is written: limits on lines and bytes, and the places inside lines that changed (`marks`). */
-struct page {
+struct diff_page {
     struct json_out *out;
     struct arena *arena;
     struct buf marks;
@@ -128,7 +128,7 @@ struct page {
 };
 
 /* Everything of the unified form goes through here, so that one limit holds for all of it. */
-static void put(struct page *page, char sign, struct str line)
+static void put(struct diff_page *page, char sign, struct str line)
 {
     if (page->line >= SHOWN_LINES_MAX || page->bytes + line.n > SHOWN_BYTES_MAX) {
         page->cut = true;
@@ -145,7 +145,7 @@ static void put(struct page *page, char sign, struct str line)
     page->line++;
 }
 
-static void mark(struct page *page, int line, size_t from, size_t to)
+static void mark(struct diff_page *page, int line, size_t from, size_t to)
 {
     if (from >= to || line >= SHOWN_LINES_MAX)
         return;
@@ -156,7 +156,7 @@ static void mark(struct page *page, int line, size_t from, size_t to)
 static bool begins_character(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
 
 /* The part between the common beginning and the common end; nothing when little is common. */
-static void mark_pair(struct page *page, int old_line, struct str old, int new_line, struct str new)
+static void mark_pair(struct diff_page *page, int old_line, struct str old, int new_line, struct str new)
 {
     size_t least = old.n < new.n ? old.n : new.n, head = 0, tail = 0;
     while (head < least && old.p[head] == new.p[head])
@@ -174,7 +174,7 @@ static void mark_pair(struct page *page, int old_line, struct str old, int new_l
 }
 
 /* Lines taken out and put in between two that stayed. */
-static void put_change(struct page *page, const struct diff *diff, int a, int a_end, int b, int b_end)
+static void put_change(struct diff_page *page, const struct diff *diff, int a, int a_end, int b, int b_end)
 {
     int first = page->line, gone = a_end - a, added = b_end - b;
     for (int i = a; i < a_end; i++)
@@ -220,7 +220,7 @@ static const char *range(struct arena *arena, int first, int n)
 }
 
 /* The lines around a change, CONTEXT at each end. */
-static void put_hunk(struct page *page, const struct diff *diff, const int from[2], const int to[2])
+static void put_hunk(struct diff_page *page, const struct diff *diff, const int from[2], const int to[2])
 {
     int lead = from[0] < CONTEXT ? from[0] : CONTEXT;
     int tail = diff->a.n - to[0] < CONTEXT ? diff->a.n - to[0] : CONTEXT;
@@ -245,7 +245,7 @@ static void put_hunk(struct page *page, const struct diff *diff, const int from[
     }
 }
 
-static void put_hunks(struct page *page, const struct diff *diff)
+static void put_hunks(struct diff_page *page, const struct diff *diff)
 {
     int a = 0, b = 0;
     while (a < diff->a.n || b < diff->b.n) {
@@ -276,7 +276,7 @@ void diff_write(struct json_out *out, struct str path, struct str before, struct
 {
     ARENA_SCOPE(arena);
     struct diff diff = {.a = split(&arena, before), .b = split(&arena, after)};
-    struct page page = {.out = out, .arena = &arena, .marks = buf_init(1 << 20), .first_mark = true};
+    struct diff_page page = {.out = out, .arena = &arena, .marks = buf_init(1 << 20), .first_mark = true};
     diff.gone = arena_array(&arena, bool, (size_t)diff.a.n + 1);
     diff.added = arena_array(&arena, bool, (size_t)diff.b.n + 1);
     compare(&arena, &diff);

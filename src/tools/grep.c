@@ -12,7 +12,7 @@ enum { MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000, LINE_SHOWN_MAX = 500, GREP_FI
 enum mode { FILES, LINES, COUNTS };
 
 /* One search. */
-struct search {
+struct grep_search {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *context; /* with the limits on backtracking */
@@ -25,14 +25,14 @@ struct search {
     bool too_hard; /* a line ran into the limits */
 };
 
-static void search_done(struct search *search)
+static void search_done(struct grep_search *search)
 {
     pcre2_match_data_free(search->match);
     pcre2_match_context_free(search->context);
     pcre2_code_free(search->code);
 }
 
-static bool matches(struct search *search, struct str line)
+static bool matches(struct grep_search *search, struct str line)
 {
     int found = pcre2_match(search->code, (PCRE2_SPTR)(line.n ? line.p : ""), line.n, 0, 0, search->match,
                             search->context);
@@ -40,7 +40,7 @@ static bool matches(struct search *search, struct str line)
     return found >= 0;
 }
 
-static void show(struct search *search, struct str within, int64_t number, char mark, struct str line)
+static void show(struct grep_search *search, struct str within, int64_t number, char mark, struct str line)
 {
     bool cut = line.n > LINE_SHOWN_MAX;
     buf_printf(search->out, "%.*s%c%lld%c", STR_ARG(within), mark, (long long)number, mark);
@@ -49,7 +49,7 @@ static void show(struct search *search, struct str within, int64_t number, char 
 }
 
 /* Lines of one file, with those around them. */
-static int64_t search_lines(struct search *search, struct str within, struct str text)
+static int64_t search_lines(struct grep_search *search, struct str within, struct str text)
 {
     struct str *recent = NULL;
     ARENA_SCOPE(arena);
@@ -84,7 +84,7 @@ static int64_t search_lines(struct search *search, struct str within, struct str
 }
 
 /* Binary files are skipped, by a NUL in their first 8 KiB. */
-static void search_file(struct search *search, const struct tool_use *use, struct str within)
+static void search_file(struct grep_search *search, const struct tool_use *use, struct str within)
 {
     ARENA_SCOPE(arena);
     struct str text;
@@ -105,7 +105,7 @@ static void search_file(struct search *search, const struct tool_use *use, struc
  * name. */
 static bool take(struct place_walk *walk, struct str within, const struct stat *st)
 {
-    struct search *search = walk->arg;
+    struct grep_search *search = walk->arg;
     struct str path = str_sub(within, search->base_n, within.n);
     struct str name = path;
     while (str_find(name, '/') < name.n)
@@ -120,7 +120,7 @@ static bool take(struct place_walk *walk, struct str within, const struct stat *
 
 /* Limits of PCRE2 instead of a timeout: a pattern that backtracks without end fails on its line, and the search goes
  * on. */
-static struct rc prepare(const struct tool_use *use, struct search *search, struct err *err)
+static struct rc prepare(const struct tool_use *use, struct grep_search *search, struct err *err)
 {
     struct str pattern = json_text(use->input, "pattern"), mode = json_text(use->input, "output_mode");
     uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
@@ -155,7 +155,7 @@ static struct rc prepare(const struct tool_use *use, struct search *search, stru
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     BUF_SCOPE(buf, RESULT_BYTES_MAX);
-    __attribute__((cleanup(search_done))) struct search search = {.out = &buf, .limit = 250};
+    __attribute__((cleanup(search_done))) struct grep_search search = {.out = &buf, .limit = 250};
     struct place_walk walk = {.use = use, .take = take, .arg = &search};
     struct stat st;
     DESCRIPTOR_SCOPE(fd);

@@ -53,7 +53,7 @@ static const struct {
 };
 
 /* The position in the page, and what is to be written before the next letter. */
-struct page {
+struct html_page {
     struct str in;
     size_t at;
     struct buf *out;
@@ -77,7 +77,7 @@ struct tag {
 
 /* Called before anything visible is written: the line ends and the blank that were asked for since the last text come
  * now. */
-static void settle(struct page *page)
+static void settle(struct html_page *page)
 {
     for (; page->breaks && page->started; page->breaks--)
         buf_putc(page->out, '\n');
@@ -88,7 +88,7 @@ static void settle(struct page *page)
     page->started = true;
 }
 
-static void want_breaks(struct page *page, unsigned count)
+static void want_breaks(struct html_page *page, unsigned count)
 {
     page->breaks = page->breaks > count ? page->breaks : count;
     page->space = false;
@@ -96,7 +96,7 @@ static void want_breaks(struct page *page, unsigned count)
 
 /* Blanks are collapsed as a browser does. Characters that show nothing are left out: a page could hide words in them.
  */
-static void put_code(struct page *page, uint32_t code)
+static void put_code(struct html_page *page, uint32_t code)
 {
     char bytes[4];
     bool blank = code == ' ' || code == '\t' || code == '\n' || code == '\r' || code == '\f' || code == 0xa0;
@@ -148,7 +148,7 @@ static size_t next_code(struct str s, uint32_t *ret_code)
     return 1;
 }
 
-static void put_text(struct page *page, struct str text)
+static void put_text(struct html_page *page, struct str text)
 {
     for (size_t i = 0; i < text.n;) {
         uint32_t code;
@@ -202,7 +202,7 @@ static struct str attribute(struct arena *arena, struct str inside, const char *
 }
 
 /* The tag at `at`, which is a `<`; false: it is none, only a letter. */
-static bool read_tag(struct page *page, struct tag *ret_tag)
+static bool read_tag(struct html_page *page, struct tag *ret_tag)
 {
     struct str rest = str_sub(page->in, page->at + 1, page->in.n);
     struct tag tag = {.closes = rest.n && rest.p[0] == '/'};
@@ -232,7 +232,7 @@ static bool read_tag(struct page *page, struct tag *ret_tag)
 }
 
 /* To behind the end of an element whose inside nobody sees. */
-static void skip_element(struct page *page, struct str name)
+static void skip_element(struct html_page *page, struct str name)
 {
     while (page->at < page->in.n) {
         const char *found = memchr(page->in.p + page->at, '<', page->in.n - page->at);
@@ -250,7 +250,7 @@ static void skip_element(struct page *page, struct str name)
     }
 }
 
-static void end_link(struct page *page)
+static void end_link(struct html_page *page)
 {
     if (!page->link_from)
         return;
@@ -262,7 +262,7 @@ static void end_link(struct page *page)
 }
 
 /* The target is resolved against the page's address, because a model that follows it has no such address. */
-static void begin_link(struct page *page, const struct tag *tag)
+static void begin_link(struct html_page *page, const struct tag *tag)
 {
     end_link(page);
     arena_done(&page->arena);
@@ -275,7 +275,7 @@ static void begin_link(struct page *page, const struct tag *tag)
 }
 
 /* An image is its description; one without is decoration. */
-static void put_image(struct page *page, const struct tag *tag)
+static void put_image(struct html_page *page, const struct tag *tag)
 {
     ARENA_SCOPE(arena);
     struct str words = str_trim(attribute(&arena, tag->inside, "alt"));
@@ -285,7 +285,7 @@ static void put_image(struct page *page, const struct tag *tag)
     buf_printf(page->out, "(image: %.*s)", STR_ARG(words));
 }
 
-static void take_tag(struct page *page, const struct tag *tag)
+static void take_tag(struct html_page *page, const struct tag *tag)
 {
     switch (tag->act) {
     case ACT_NONE:
@@ -343,7 +343,7 @@ static void take_tag(struct page *page, const struct tag *tag)
     }
 }
 
-static void skip_declaration(struct page *page)
+static void skip_declaration(struct html_page *page)
 {
     struct str rest = str_sub(page->in, page->at, page->in.n);
     const char *end = str_starts(rest, STR("<!--")) ? memmem(rest.p + 2, rest.n - 2, "-->", 3)
@@ -355,7 +355,7 @@ static void skip_declaration(struct page *page)
 /* Tags become line ends, headings and links; everything else is text. */
 void html_text(struct buf *out, struct str html, const struct web_url *base)
 {
-    struct page page = {.in = html, .out = out, .base = base};
+    struct html_page page = {.in = html, .out = out, .base = base};
     while (page.at < html.n && !out->over) {
         struct tag tag;
         uint32_t code;

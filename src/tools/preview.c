@@ -16,12 +16,12 @@ enum { COMPARED_BYTES_MAX = 1 << 20 };
 
 /* ---- texts that take each other's place ---- */
 
-struct change {
+struct shown_change {
     struct str path, before, after;
     const char *note;
 };
 
-static void put_change(struct json_out *out, const struct change *change)
+static void put_change(struct json_out *out, const struct shown_change *change)
 {
     json_member(out, "file_path", change->path);
     json_member_bool(out, "fragment", true);
@@ -29,16 +29,16 @@ static void put_change(struct json_out *out, const struct change *change)
     diff_write(out, change->path, change->before, change->after);
 }
 
-static void write_change(struct json_out *out, const struct change *change)
+static void write_change(struct json_out *out, const struct shown_change *change)
 {
     json_member(out, "type", STR("diff"));
     put_change(out, change);
 }
 
-static struct change change_of(struct str path, const struct json *edit)
+static struct shown_change change_of(struct str path, const struct json *edit)
 {
     bool all = json_bool(edit, "replace_all", false);
-    return (struct change){
+    return (struct shown_change){
         .path = path, .before = json_text(edit, "old_string"), .after = json_text(edit, "new_string"),
         .note = all ? "Every occurrence of this text is replaced; line numbers are those of the text."
                     : "Line numbers are those of the text, not of the file."};
@@ -51,7 +51,7 @@ static void write_edits(struct json_out *out, struct str path, const struct json
     json_member_i64(out, "edits", edits->count);
     json_open_member(out, "files", '[');
     for (const struct json *edit = edits->first; edit; edit = edit->next) {
-        struct change change = change_of(path, edit);
+        struct shown_change change = change_of(path, edit);
         change.note = arena_printf(&scratch, "Change %u of %u.", ++number, edits->count).p;
         json_open(out, '{');
         json_member_i64(out, "edit", number);
@@ -74,9 +74,9 @@ static void write_cell(struct json_out *out, const struct json *input)
     json_member(out, "cell", cell);
     json_member(out, "cell_type", json_text(input, "cell_type"));
     json_member(out, "edit_mode", mode.n ? mode : STR("replace"));
-    write_change(out, &(struct change){.path = json_text(input, "notebook_path"),
-                                       .after = delete ? STR("") : json_text(input, "new_source"),
-                                       .note = arena_c(&scratch, note)});
+    write_change(out, &(struct shown_change){.path = json_text(input, "notebook_path"),
+                                             .after = delete ? STR("") : json_text(input, "new_source"),
+                                             .note = arena_c(&scratch, note)});
 }
 
 /* ---- any call ---- */
@@ -116,11 +116,11 @@ static bool write_edit(struct json_out *out, const struct tool_facts *facts)
     if (patch_write(out, facts->patch, NULL))
         return true;
     if (str_is(facts->name, "Write") && has_text(input, "content")) {
-        write_change(out, &(struct change){
+        write_change(out, &(struct shown_change){
             .path = path, .after = json_text(input, "content"),
             .note = "The whole new content; what is there now is not shown."});
     } else if (str_is(facts->name, "Edit") && has_text(input, "new_string")) {
-        struct change change = change_of(path, input);
+        struct shown_change change = change_of(path, input);
         write_change(out, &change);
     } else if (str_is(facts->name, "MultiEdit") && edits && edits->type == JSON_ARRAY && edits->count) {
         json_member(out, "type", STR("multi_diff"));

@@ -97,14 +97,14 @@ static void left_out(const struct server *server, struct str tool, const char *w
 }
 
 /* The list that is being read; it takes the old one's place when it is whole. */
-struct listing {
+struct tool_listing {
     struct arena arena;
     struct server_tool *tools;
     size_t count, looked_at;
 };
 
 /* A tool that cannot be offered is left out and logged; the server's other tools stay. */
-static void take_tool(struct server *server, struct listing *list, const struct json *tool)
+static void take_tool(struct server *server, struct tool_listing *list, const struct json *tool)
 {
     ARENA_SCOPE(scratch);
     struct arena *arena = &list->arena;
@@ -138,7 +138,7 @@ static void take_tool(struct server *server, struct listing *list, const struct 
 }
 
 /* False: the list is longer than anyone needs. */
-static bool take_page(struct server *server, struct listing *list, const struct json *tools)
+static bool take_page(struct server *server, struct tool_listing *list, const struct json *tools)
 {
     for (const struct json *t = tools && tools->type == JSON_ARRAY ? tools->first : NULL; t; t = t->next) {
         if (list->looked_at++ == LOOKED_AT_MAX) {
@@ -160,7 +160,8 @@ static void put_cursor(struct buf *params, struct str cursor)
 }
 
 /* At most PAGES_MAX pages, because the cursor comes from the server and might never end. */
-static struct rc read_pages(struct server *server, struct listing *list, const atomic_bool *cancelled, struct err *err)
+static struct rc read_pages(struct server *server, struct tool_listing *list, const atomic_bool *cancelled,
+                            struct err *err)
 {
     BUF_SCOPE(params, MCP_MESSAGE_BYTES_MAX);
     put_cursor(&params, STR_NONE);
@@ -179,7 +180,7 @@ static struct rc read_pages(struct server *server, struct listing *list, const a
 /* The new list replaces the old one at once, under the lock, and only when all of it was read. */
 struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
-    struct listing list = {0};
+    struct tool_listing list = {0};
     list.tools = arena_array(&list.arena, struct server_tool, MCP_TOOLS_MAX);
     /* Before reading: a change that is announced meanwhile sets it again, and the list is read once more. */
     atomic_store(&server->stale, false);

@@ -208,7 +208,7 @@ void servers_definitions(struct servers *servers, struct str root, struct json_o
 
 /* ---- a tool of a server ---- */
 
-struct found {
+struct found_tool {
     struct server *server;
     struct str own, description, digest;
     struct str schema; /* JSON */
@@ -233,7 +233,7 @@ static struct server *server_of(const struct tool_use *use, struct str *ret_root
 }
 
 /* Finds the tool as its server offers it now; fails when the definition is not the pinned one. May start the server. */
-static struct rc find(const struct tool_use *use, struct found *ret_found, struct err *err)
+static struct rc find(const struct tool_use *use, struct found_tool *ret_found, struct err *err)
 {
     struct str root = STR_NONE;
     struct server *server = server_of(use, &root);
@@ -248,9 +248,9 @@ static struct rc find(const struct tool_use *use, struct found *ret_found, struc
             continue;
         there = true;
         same = holds(use->servers, root, tool, NULL, NULL);
-        *ret_found = (struct found){server, arena_str(use->arena, tool->own),
-                                    arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest),
-                                    arena_str(use->arena, tool->schema)};
+        *ret_found = (struct found_tool){server, arena_str(use->arena, tool->own),
+                                         arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest),
+                                         arena_str(use->arena, tool->schema)};
     }
     unlock(&server->lock);
     server_leave(server);
@@ -264,14 +264,14 @@ static struct rc find(const struct tool_use *use, struct found *ret_found, struc
 
 static struct rc check(const struct tool_use *use, struct err *err)
 {
-    struct found found;
+    struct found_tool found;
     return find(use, &found, err);
 }
 
 /* The server's own words about its tool, marked as such by the preview's members. */
 static void show(struct json_out *out, const struct tool_use *use)
 {
-    struct found found;
+    struct found_tool found;
     const struct json *schema;
     if (rc_bad(find(use, &found, NULL)))
         return;
@@ -284,11 +284,11 @@ static void show(struct json_out *out, const struct tool_use *use)
 
 static struct str digest(const struct tool_use *use)
 {
-    struct found found;
+    struct found_tool found;
     return rc_ok(find(use, &found, NULL)) ? found.digest : STR_NONE;
 }
 
-static struct str params_of(struct arena *arena, const struct found *found, const struct json *input)
+static struct str params_of(struct arena *arena, const struct found_tool *found, const struct json *input)
 {
     JSON_SCOPE(buf, out, MCP_MESSAGE_BYTES_MAX);
     json_open(&out, '{');
@@ -299,7 +299,7 @@ static struct str params_of(struct arena *arena, const struct found *found, cons
 }
 
 /* Whether the server, which may have been restarted since, still offers the tool with the definition that was found. */
-static bool still(struct server *server, const struct tool_use *use, const struct found *found)
+static bool still(struct server *server, const struct tool_use *use, const struct found_tool *found)
 {
     bool same = false;
     lock(&server->lock);
@@ -310,7 +310,8 @@ static bool still(struct server *server, const struct tool_use *use, const struc
 }
 
 /* Compared once more between entering and asking: the list may have been read anew since the call was allowed. */
-static struct rc call(const struct tool_use *use, const struct found *found, struct mcp_exchange *x, struct err *err)
+static struct rc call(const struct tool_use *use, const struct found_tool *found, struct mcp_exchange *x,
+                      struct err *err)
 {
     struct str params = params_of(use->arena, found, use->input);
     if (params.n == 0)
@@ -328,7 +329,7 @@ static struct rc call(const struct tool_use *use, const struct found *found, str
 /* A server that ended may have done it: the call is not repeated, and the result says that its effect is unknown. */
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
-    struct found found;
+    struct found_tool found;
     struct mcp_exchange x;
     TRY(find(use, &found, err));
     struct rc rc = call(use, &found, &x, err);

@@ -10,7 +10,7 @@
 
 enum { PAUSE_S_MAX = 30, BEGIN_S_MAX = 60 };
 
-struct reading {
+struct stream_reading {
     struct proxy *proxy;
     struct fetch fetch;
     char event[WEB_ID_BYTES]; /* id of the last event */
@@ -59,7 +59,7 @@ static void take_endpoint(struct proxy *proxy, struct str named)
 
 static bool take_event(void *arg, struct str type, struct str data)
 {
-    struct reading *reading = arg;
+    struct stream_reading *reading = arg;
     reading->heard = true;
     proxy_web_keep_event(reading->event, reading->fetch.event_id);
     if (reading->older && str_is(type, "endpoint"))
@@ -70,7 +70,7 @@ static bool take_event(void *arg, struct str type, struct str data)
 }
 
 /* Reads the stream until it ends; false: the server offers none. */
-static bool read_stream(struct reading *reading)
+static bool read_stream(struct stream_reading *reading)
 {
     ARENA_SCOPE(arena);
     struct proxy_web *web = reading->proxy->web;
@@ -86,7 +86,7 @@ static bool read_stream(struct reading *reading)
 
 static void *listen_on(void *arg)
 {
-    struct reading reading = {.proxy = arg};
+    struct stream_reading reading = {.proxy = arg};
     struct proxy_web *web = reading.proxy->web;
     for (unsigned pause_s = 1; read_stream(&reading); pause_s = pause_s < PAUSE_S_MAX ? pause_s * 2 : PAUSE_S_MAX) {
         if (reading.heard)
@@ -101,7 +101,7 @@ static void *listen_on(void *arg)
 
 static void *listen_older(void *arg)
 {
-    struct reading reading = {.proxy = arg, .older = true};
+    struct stream_reading reading = {.proxy = arg, .older = true};
     struct proxy_web *web = reading.proxy->web;
     (void)read_stream(&reading);
     (void)pthread_mutex_lock(&web->lock);
