@@ -53,7 +53,7 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
 }
 
 /* The parts of an ask from which the call is made out. */
-struct reading {
+struct acp_reading {
     struct arena *arena;
     const struct agent *agent;
     const struct json *title, *kind, *input, *content, *locations, *meta;
@@ -71,7 +71,7 @@ static struct str text_of(const struct json *value)
     return value && value->type == JSON_STRING ? value->text : STR_NONE;
 }
 
-static struct rc finish(struct reading *r, struct buf *buf, struct err *err)
+static struct rc finish(struct acp_reading *r, struct buf *buf, struct err *err)
 {
     if (buf->over)
         return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
@@ -80,7 +80,7 @@ static struct rc finish(struct reading *r, struct buf *buf, struct err *err)
 }
 
 /* ["sh","-lc",text] and text are commands; other words are one of exactly those. */
-static struct rc read_command(struct reading *r, struct err *err)
+static struct rc read_command(struct acp_reading *r, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     const struct json *command = json_get(r->input, "command");
@@ -121,7 +121,7 @@ static void put_lines(struct buf *buf, char mark, struct str text)
 }
 
 /* Several files in one call: a patch of them all. */
-static struct rc read_patch(struct reading *r, const struct json *first, struct err *err)
+static struct rc read_patch(struct acp_reading *r, const struct json *first, struct err *err)
 {
     BUF_SCOPE(patch, ASK_BYTES_MAX);
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
@@ -147,7 +147,7 @@ static struct rc read_patch(struct reading *r, const struct json *first, struct 
 }
 
 /* With an old text it is an edit, without one it writes the whole file; several files become one patch. */
-static struct rc read_edit(struct reading *r, const struct json *diff, struct err *err)
+static struct rc read_edit(struct acp_reading *r, const struct json *diff, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     const struct json *old = json_get(diff, "oldText"), *new = json_get(diff, "newText");
@@ -168,7 +168,8 @@ static struct rc read_edit(struct reading *r, const struct json *diff, struct er
     return finish(r, &buf, err);
 }
 
-static struct rc read_simple(struct reading *r, const char *name, const char *field, struct str value, struct err *err)
+static struct rc read_simple(struct acp_reading *r, const char *name, const char *field, struct str value,
+                             struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     r->ask->name = str_of(name);
@@ -179,7 +180,7 @@ static struct rc read_simple(struct reading *r, const char *name, const char *fi
 }
 
 /* A kind that Nod cannot read goes under a name of its own, so that no rule about a known tool applies to it. */
-static struct rc read_other(struct reading *r, struct err *err)
+static struct rc read_other(struct acp_reading *r, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     struct str kind = text_of(r->kind);
@@ -198,7 +199,7 @@ static struct rc read_other(struct reading *r, struct err *err)
 }
 
 /* The tool's name in Claude Code, which its ACP adapter sends with the request. */
-static struct str own_name(const struct reading *r)
+static struct str own_name(const struct acp_reading *r)
 {
     struct str name = json_text(json_get(r->meta, "claudeCode"), "toolName");
     return r->input && r->input->type == JSON_OBJECT && name.n <= LIMIT_NAME_BYTES / 2 ? name : STR_NONE;
@@ -209,10 +210,10 @@ static struct str own_name(const struct reading *r)
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err)
 {
-    struct reading r = {.arena = arena, .agent = agent, .ask = ret_ask, .title = parsed(arena, tool->title),
-                        .kind = parsed(arena, tool->kind), .input = parsed(arena, tool->input),
-                        .content = parsed(arena, tool->content), .locations = parsed(arena, tool->locations),
-                        .meta = parsed(arena, tool->meta)};
+    struct acp_reading r = {.arena = arena, .agent = agent, .ask = ret_ask, .title = parsed(arena, tool->title),
+                            .kind = parsed(arena, tool->kind), .input = parsed(arena, tool->input),
+                            .content = parsed(arena, tool->content), .locations = parsed(arena, tool->locations),
+                            .meta = parsed(arena, tool->meta)};
     *ret_ask = (struct acp_ask){0};
     const struct json *blocks = r.content && r.content->type == JSON_ARRAY ? r.content->first : NULL;
     const struct json *diff = next_diff(blocks);

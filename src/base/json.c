@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The position in the text, and the limits that are left: depth and number of values. */
-struct reader {
+struct json_reader {
     struct arena *arena;
     const char *start;
     const char *at;
@@ -19,20 +19,20 @@ struct reader {
     struct err *err;
 };
 
-static struct rc bad(struct reader *r, const char *what)
+static struct rc bad(struct json_reader *r, const char *what)
 {
     return err_set(r->err, ERR_INVALID, "not valid JSON: %s at byte %zu", what, (size_t)(r->at - r->start));
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct json_reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
         r->at++;
 }
 
-static bool digit(const struct reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
+static bool digit(const struct json_reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
 
-static struct rc read_digits(struct reader *r)
+static struct rc read_digits(struct json_reader *r)
 {
     if (!digit(r))
         return bad(r, "a digit is missing");
@@ -42,7 +42,7 @@ static struct rc read_digits(struct reader *r)
 }
 
 /* The number stays text (value->raw): callers convert it to the type they need. */
-static struct rc read_number(struct reader *r, struct json *value)
+static struct rc read_number(struct json_reader *r, struct json *value)
 {
     value->type = JSON_NUMBER;
     if (*r->at != '-' && !digit(r))
@@ -67,7 +67,7 @@ static struct rc read_number(struct reader *r, struct json *value)
 }
 
 /* Four hex digits after `\u`. */
-static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
+static struct rc read_unit(struct json_reader *r, uint32_t *ret_unit)
 {
     uint32_t unit = 0;
     if (r->end - r->at < 4)
@@ -84,7 +84,7 @@ static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
 }
 
 /* Escapes of surrogates must come in pairs; \u0000 is refused, as json.h says. */
-static struct rc read_code_point(struct reader *r, uint32_t *ret_code)
+static struct rc read_code_point(struct json_reader *r, uint32_t *ret_code)
 {
     uint32_t high, low;
     TRY(read_unit(r, &high));
@@ -118,7 +118,7 @@ static char simple_escape(char c)
 }
 
 /* One escape, r->at behind the backslash; its bytes go to `to`. */
-static struct rc read_escape(struct reader *r, char **to)
+static struct rc read_escape(struct json_reader *r, char **to)
 {
     uint32_t code = 0;
     if (r->at == r->end)
@@ -139,7 +139,7 @@ static struct rc read_escape(struct reader *r, char **to)
 }
 
 /* Bytes that stand for themselves, up to a quote or backslash. */
-static struct rc skip_plain(struct reader *r)
+static struct rc skip_plain(struct json_reader *r)
 {
     r->at += utf8_plain((struct str){r->at, (size_t)(r->end - r->at)});
     while (r->at < r->end) {
@@ -174,7 +174,7 @@ static const char *find_close(const char *from, const char *end)
 }
 
 /* r->at is at the opening quote. A decoded string is never longer than its escaped form. */
-static struct rc read_string(struct reader *r, struct str *ret_text)
+static struct rc read_string(struct json_reader *r, struct str *ret_text)
 {
     const char *start = ++r->at;
     TRY(skip_plain(r));
@@ -204,7 +204,7 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
     return RC_OK;
 }
 
-static struct rc read_word(struct reader *r, struct json *value, struct str word, enum json_type type)
+static struct rc read_word(struct json_reader *r, struct json *value, struct str word, enum json_type type)
 {
     if ((size_t)(r->end - r->at) < word.n || memcmp(r->at, word.p, word.n) != 0)
         return bad(r, "a word that is not null, true or false");
@@ -223,7 +223,7 @@ static uint64_t key_hash(struct str key)
 
 enum { FEW_KEYS = 12 };
 
-static struct rc twice(struct reader *r, struct str key)
+static struct rc twice(struct json_reader *r, struct str key)
 {
     return err_set(r->err, ERR_INVALID, "not valid JSON: the key \"%.*s\" stands twice in one object",
                    (int)(key.n > 60 ? 60 : key.n), key.p);
@@ -244,7 +244,7 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* Two members of the same name are an error: programs differ about which one counts. */
-static struct rc check_many_keys(struct reader *r, const struct json *object)
+static struct rc check_many_keys(struct json_reader *r, const struct json *object)
 {
     ARENA_SCOPE(scratch);
     struct hashed_key *keys = arena_array(&scratch, struct hashed_key, object->count);
@@ -259,7 +259,7 @@ static struct rc check_many_keys(struct reader *r, const struct json *object)
 }
 
 /* A key that stands twice is an error: two readers might take different ones, and one of them judges. */
-static struct rc check_keys(struct reader *r, const struct json *object)
+static struct rc check_keys(struct json_reader *r, const struct json *object)
 {
     if (object->count > FEW_KEYS)
         return check_many_keys(r, object);
@@ -270,9 +270,9 @@ static struct rc check_keys(struct reader *r, const struct json *object)
     return RC_OK;
 }
 
-static struct rc read_value(struct reader *r, struct json *value);
+static struct rc read_value(struct json_reader *r, struct json *value);
 
-static struct rc read_key(struct reader *r, struct json *member)
+static struct rc read_key(struct json_reader *r, struct json *member)
 {
     if (r->at == r->end || *r->at != '"')
         return bad(r, "a key is missing");
@@ -286,7 +286,7 @@ static struct rc read_key(struct reader *r, struct json *member)
 }
 
 /* Behind a child: true when another follows, false when the bracket was closed. */
-static struct rc read_separator(struct reader *r, char close, bool *ret_more)
+static struct rc read_separator(struct json_reader *r, char close, bool *ret_more)
 {
     skip_blanks(r);
     if (r->at == r->end || (*r->at != ',' && *r->at != close))
@@ -298,7 +298,7 @@ static struct rc read_separator(struct reader *r, char close, bool *ret_more)
 }
 
 /* Depth and number of values are limited before memory is taken, since texts come from anyone. */
-static struct rc read_children(struct reader *r, struct json *value, char close)
+static struct rc read_children(struct json_reader *r, struct json *value, char close)
 {
     const struct json **last = &value->first;
     bool more = true;
@@ -328,7 +328,7 @@ static struct rc read_children(struct reader *r, struct json *value, char close)
 
 /* `raw` keeps the bytes of the value as they came: digests and stored inputs are made from them and not from a second
  * writing. */
-static struct rc read_value(struct reader *r, struct json *value)
+static struct rc read_value(struct json_reader *r, struct json *value)
 {
     const char *start = r->at;
     struct rc rc;
@@ -363,8 +363,8 @@ static struct rc parse(struct arena *arena, struct str text, size_t values_max, 
 {
     if (str_empty(text))
         text = STR("");
-    struct reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n,
-                       .values_left = values_max, .err = err};
+    struct json_reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n,
+                            .values_left = values_max, .err = err};
     struct json *value = arena_new(arena, struct json);
     skip_blanks(&r);
     TRY(read_value(&r, value));

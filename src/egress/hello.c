@@ -12,13 +12,13 @@ enum {
 };
 
 /* The unread rest of a message; `bad`: a field was longer than the rest. */
-struct reading {
+struct hello_reading {
     const unsigned char *p;
     size_t n;
     bool bad;
 };
 
-static unsigned take_number(struct reading *r, size_t bytes)
+static unsigned take_number(struct hello_reading *r, size_t bytes)
 {
     unsigned value = 0;
     if (r->n < bytes) {
@@ -33,32 +33,32 @@ static unsigned take_number(struct reading *r, size_t bytes)
 }
 
 /* A part with its length in front of it. */
-static struct reading take_part(struct reading *r, size_t length_bytes)
+static struct hello_reading take_part(struct hello_reading *r, size_t length_bytes)
 {
     size_t n = take_number(r, length_bytes);
-    struct reading part = {.bad = true};
+    struct hello_reading part = {.bad = true};
     if (r->bad || n > r->n) {
         r->bad = true;
         return part;
     }
-    part = (struct reading){.p = r->p, .n = n};
+    part = (struct hello_reading){.p = r->p, .n = n};
     r->p += n;
     r->n -= n;
     return part;
 }
 
-static enum egress_read read_names(struct reading extension, struct str *ret_name)
+static enum egress_read read_names(struct hello_reading extension, struct str *ret_name)
 {
-    struct reading names = take_part(&extension, 2);
+    struct hello_reading names = take_part(&extension, 2);
     unsigned kind = take_number(&names, 1);
-    struct reading name = take_part(&names, 2);
+    struct hello_reading name = take_part(&names, 2);
     if (extension.bad || extension.n || names.bad || names.n || kind != NAME_HOST || name.n == 0)
         return HEAD_BAD;
     *ret_name = (struct str){(const char *)name.p, name.n};
     return HEAD_DONE;
 }
 
-static enum egress_read read_hello(struct reading hello, struct str *ret_name)
+static enum egress_read read_hello(struct hello_reading hello, struct str *ret_name)
 {
     enum { VERSION_AND_RANDOM = 34 };
     enum egress_read found = HEAD_BAD;
@@ -67,11 +67,11 @@ static enum egress_read read_hello(struct reading hello, struct str *ret_name)
     (void)take_part(&hello, 1); /* session */
     (void)take_part(&hello, 2); /* ciphers */
     (void)take_part(&hello, 1); /* compression */
-    struct reading extensions = take_part(&hello, 2);
+    struct hello_reading extensions = take_part(&hello, 2);
     unsigned seen = 0;
     while (!extensions.bad && extensions.n) {
         unsigned kind = take_number(&extensions, 2);
-        struct reading extension = take_part(&extensions, 2);
+        struct hello_reading extension = take_part(&extensions, 2);
         if (kind != EXTENSION_SERVER_NAME || extensions.bad)
             continue;
         found = read_names(extension, ret_name);
@@ -82,7 +82,7 @@ static enum egress_read read_hello(struct reading hello, struct str *ret_name)
 
 enum egress_read egress_hello_read(struct str bytes, char *whole, struct str *ret_name)
 {
-    struct reading records = {.p = (const unsigned char *)bytes.p, .n = bytes.n};
+    struct hello_reading records = {.p = (const unsigned char *)bytes.p, .n = bytes.n};
     size_t have = 0, want = HANDSHAKE_HEAD;
     while (have < want) {
         if (records.n && records.p[0] != RECORD_HANDSHAKE)
@@ -106,6 +106,6 @@ enum egress_read egress_hello_read(struct str bytes, char *whole, struct str *re
         if (want > EGRESS_HELLO_BYTES_MAX)
             return HEAD_BAD;
     }
-    return read_hello((struct reading){.p = (const unsigned char *)whole + HANDSHAKE_HEAD, .n = want - HANDSHAKE_HEAD},
-                      ret_name);
+    const unsigned char *hello = (const unsigned char *)whole + HANDSHAKE_HEAD;
+    return read_hello((struct hello_reading){.p = hello, .n = want - HANDSHAKE_HEAD}, ret_name);
 }

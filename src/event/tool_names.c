@@ -23,7 +23,7 @@ enum name_shape {
     SERVER, /* a tool of an MCP server, named in the input */
 };
 
-static const struct row {
+static const struct name_row {
     const char *dialect; /* "": names that Nod accepts from agents without a dialect */
     const char *theirs, *ours;
     enum name_shape shape;
@@ -131,7 +131,7 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows, URL_BYTES_MAX = 8 << 10 };
 
 struct naming {
     struct arena *arena;
-    const struct row *row;
+    const struct name_row *row;
     struct tool_named named;
     struct json_out *out;
     bool changed; /* the input that was written differs from the one that came */
@@ -146,7 +146,7 @@ static void doubt(struct naming *n, const char *why)
 /* ---- rows ---- */
 
 /* Nod's name for a field that the agent calls `key`; empty when the row does not have it. */
-static struct str field_of(const struct row *row, struct str key)
+static struct str field_of(const struct name_row *row, struct str key)
 {
     for (struct str rest = str_of(row->fields); !str_empty(rest);) {
         struct str ours, theirs = str_cut(str_cut(rest, ' ', &rest), ':', &ours);
@@ -156,7 +156,7 @@ static struct str field_of(const struct row *row, struct str key)
     return STR_NONE;
 }
 
-static unsigned known_fields(const struct row *row, const struct json *input)
+static unsigned known_fields(const struct name_row *row, const struct json *input)
 {
     unsigned known = 0;
     for (const struct json *field = input->first; field; field = field->next)
@@ -166,9 +166,9 @@ static unsigned known_fields(const struct row *row, const struct json *input)
 
 /* The row of the agent that asks; else the one, of whichever agent, that knows most of the fields. A name that is ours,
  * too, is another agent's only when the input has that agent's fields. */
-static const struct row *find_row(struct str dialect, struct str name, const struct json *input)
+static const struct name_row *find_row(struct str dialect, struct str name, const struct json *input)
 {
-    const struct row *best = NULL;
+    const struct name_row *best = NULL;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         if (str_empty(name) || name.p[0] != rows[i].theirs[0] || !str_is(name, rows[i].theirs))
             continue; /* most differ in the first letter */

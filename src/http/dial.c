@@ -23,8 +23,8 @@ enum {
     PING_MS = 20000,
 };
 
-struct heard {
-    struct heard *next;
+struct dial_message {
+    struct dial_message *next;
     size_t n;
     char bytes[];
 };
@@ -35,7 +35,7 @@ struct dial {
     wslay_event_context_ptr frames;
     struct buf head;       /* the answer to the handshake, then what came with it */
     size_t head_read;      /* bytes of it that were handed to wslay */
-    struct heard *first, **last; /* messages that were received and not fetched yet */
+    struct dial_message *first, **last; /* messages that were received and not fetched yet */
     size_t budget;         /* limit for bytes read before the answers to pings in them are sent */
     int64_t heard_us, pinged_us;
     bool gone;
@@ -97,8 +97,8 @@ static void on_message(wslay_event_context_ptr frames, const struct wslay_event_
     (void)frames;
     if (message->opcode != WSLAY_TEXT_FRAME || message->msg_length == 0)
         return;
-    struct heard *heard = heap_new(sizeof *heard + message->msg_length);
-    *heard = (struct heard){.n = message->msg_length};
+    struct dial_message *heard = heap_new(sizeof *heard + message->msg_length);
+    *heard = (struct dial_message){.n = message->msg_length};
     memcpy(heard->bytes, message->msg, heard->n);
     *dial->last = heard;
     dial->last = &heard->next;
@@ -252,7 +252,7 @@ struct rc dial_receive(struct dial *dial, struct arena *arena, int64_t wait_ms, 
             return RC_OK;
         fetch_wait(dial->line, left_ms < PING_MS ? left_ms : PING_MS);
     }
-    struct heard *heard = dial->first;
+    struct dial_message *heard = dial->first;
     *ret_text = arena_str(arena, (struct str){heard->bytes, heard->n});
     dial->first = heard->next;
     if (!dial->first)
@@ -268,7 +268,7 @@ void dial_close(struct dial *dial)
         return;
     if (!dial->gone && wslay_event_queue_close(dial->frames, WSLAY_CODE_NORMAL_CLOSURE, NULL, 0) == 0)
         (void)wslay_event_send(dial->frames);
-    for (struct heard *heard = dial->first, *next; heard; heard = next) {
+    for (struct dial_message *heard = dial->first, *next; heard; heard = next) {
         next = heard->next;
         free(heard);
     }

@@ -8,33 +8,33 @@ enum { LIST_MAX = 64, DEPTH_MAX = 8, PRODUCT_MAX = 64 };
 
 enum value_kind { VALUE_STRING, VALUE_LIST, VALUE_OTHER };
 
-struct value {
+struct codex_value {
     enum value_kind kind;
     struct str text;
-    struct value *items;
+    struct codex_value *items;
     size_t count;
 };
 
-struct reader {
+struct codex_reader {
     struct importing *in;
     struct str text;
     size_t at;
     struct err *err;
 };
 
-static char look(const struct reader *r, size_t ahead)
+static char look(const struct codex_reader *r, size_t ahead)
 {
     return r->at + ahead < r->text.n ? r->text.p[r->at + ahead] : '\0';
 }
 
-static unsigned line_of(const struct reader *r) { return import_line(r->in, r->in->text.p + r->at); }
+static unsigned line_of(const struct codex_reader *r) { return import_line(r->in, r->in->text.p + r->at); }
 
-static struct rc bad(const struct reader *r, const char *why)
+static struct rc bad(const struct codex_reader *r, const char *why)
 {
     return err_set(r->err, ERR_INVALID, "line %u: %s", line_of(r), why);
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct codex_reader *r)
 {
     for (;;) {
         char c = look(r, 0);
@@ -53,7 +53,7 @@ static bool name_letter(char c)
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static struct str read_name(struct reader *r)
+static struct str read_name(struct codex_reader *r)
 {
     size_t from = r->at;
     while (name_letter(look(r, 0)))
@@ -61,7 +61,7 @@ static struct str read_name(struct reader *r)
     return str_sub(r->text, from, r->at);
 }
 
-static struct rc read_escape(struct reader *r, struct buf *buf)
+static struct rc read_escape(struct codex_reader *r, struct buf *buf)
 {
     char c = look(r, 0);
     if (r->at >= r->text.n)
@@ -77,7 +77,7 @@ static struct rc read_escape(struct reader *r, struct buf *buf)
 }
 
 /* "…" or '…' on one line. */
-static struct rc read_string(struct reader *r, struct str *ret_text)
+static struct rc read_string(struct codex_reader *r, struct str *ret_text)
 {
     BUF_SCOPE(buf, 1 << 16);
     char quote = look(r, 0);
@@ -99,12 +99,12 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
     return buf.over ? bad(r, "a text is too long") : RC_OK;
 }
 
-static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_value);
+static struct rc read_value(struct codex_reader *r, unsigned depth, struct codex_value *ret_value);
 
 /* Lists and tuples mean the same here. */
-static struct rc read_list(struct reader *r, unsigned depth, struct value *ret_value)
+static struct rc read_list(struct codex_reader *r, unsigned depth, struct codex_value *ret_value)
 {
-    struct value list = {.kind = VALUE_LIST, .items = arena_array(r->in->arena, struct value, LIST_MAX)};
+    struct codex_value list = {.kind = VALUE_LIST, .items = arena_array(r->in->arena, struct codex_value, LIST_MAX)};
     char close = look(r, 0) == '[' ? ']' : ')';
     if (depth >= DEPTH_MAX)
         return bad(r, "lists are nested too deep");
@@ -127,7 +127,7 @@ static struct rc read_list(struct reader *r, unsigned depth, struct value *ret_v
     return RC_OK;
 }
 
-static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_value)
+static struct rc read_value(struct codex_reader *r, unsigned depth, struct codex_value *ret_value)
 {
     char c = look(r, 0);
     if (c == '"' || c == '\'') {
@@ -136,7 +136,7 @@ static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_
     }
     if (c == '[' || c == '(')
         return read_list(r, depth, ret_value);
-    *ret_value = (struct value){.kind = VALUE_OTHER, .text = read_name(r)};
+    *ret_value = (struct codex_value){.kind = VALUE_OTHER, .text = read_name(r)};
     return str_empty(ret_value->text) ? bad(r, "a value that is not understood") : RC_OK;
 }
 
@@ -144,14 +144,14 @@ static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_
 struct codex_call {
     struct str name;
     unsigned line;
-    struct value pattern, match, not_match, decision, justification;
+    struct codex_value pattern, match, not_match, decision, justification;
     bool odd; /* an argument that is not known */
 };
 
 /* Unknown arguments make the call odd: it is then left out, because they might narrow it. */
-static struct rc read_argument(struct reader *r, struct codex_call *call)
+static struct rc read_argument(struct codex_reader *r, struct codex_call *call)
 {
-    struct value value = {0};
+    struct codex_value value = {0};
     struct str name = read_name(r);
     skip_blanks(r);
     if (str_empty(name) || look(r, 0) != '=')
@@ -175,7 +175,7 @@ static struct rc read_argument(struct reader *r, struct codex_call *call)
 }
 
 /* Starlark is a language; only calls with plain arguments are understood, and everything else ends the import. */
-static struct rc read_call(struct reader *r, struct codex_call *call)
+static struct rc read_call(struct codex_reader *r, struct codex_call *call)
 {
     call->line = line_of(r);
     call->name = read_name(r);
@@ -209,7 +209,7 @@ static bool sayable(struct str word)
     return word.n > 0;
 }
 
-static struct str example_text(struct reader *r, const struct value *value)
+static struct str example_text(struct codex_reader *r, const struct codex_value *value)
 {
     BUF_SCOPE(buf, 1 << 16);
     if (value->kind == VALUE_STRING)
@@ -222,7 +222,7 @@ static struct str example_text(struct reader *r, const struct value *value)
     return arena_str(r->in->arena, buf_str(&buf));
 }
 
-static const struct str *examples(struct reader *r, const struct value *list, size_t *ret_count)
+static const struct str *examples(struct codex_reader *r, const struct codex_value *list, size_t *ret_count)
 {
     struct str *texts = arena_array(r->in->arena, struct str, list->count);
     for (size_t i = 0; i < list->count; i++)
@@ -231,7 +231,7 @@ static const struct str *examples(struct reader *r, const struct value *list, si
     return texts;
 }
 
-static void add_rule(struct reader *r, const struct codex_call *call, enum effect effect, struct str words)
+static void add_rule(struct codex_reader *r, const struct codex_call *call, enum effect effect, struct str words)
 {
     struct str text = arena_printf(r->in->arena, "Bash(%.*s:*)", STR_ARG(words));
     struct rule_source *rule = import_rule(r->in, effect, text, call->line);
@@ -240,15 +240,15 @@ static void add_rule(struct reader *r, const struct codex_call *call, enum effec
     /* Examples of a rule with alternatives belong to all of them together, so they are not taken apart. */
 }
 
-static size_t alternatives(const struct value *item) { return item->kind == VALUE_LIST ? item->count : 1; }
+static size_t alternatives(const struct codex_value *item) { return item->kind == VALUE_LIST ? item->count : 1; }
 
 /* Writes combination number `n` of a pattern's alternatives. */
-static bool combination(const struct value *pattern, size_t n, struct buf *buf)
+static bool combination(const struct codex_value *pattern, size_t n, struct buf *buf)
 {
     for (size_t i = 0; i < pattern->count; i++) {
-        const struct value *item = &pattern->items[i];
+        const struct codex_value *item = &pattern->items[i];
         size_t count = alternatives(item);
-        const struct value *word = item->kind == VALUE_LIST ? &item->items[n % count] : item;
+        const struct codex_value *word = item->kind == VALUE_LIST ? &item->items[n % count] : item;
         n /= count;
         if (word->kind != VALUE_STRING || !sayable(word->text))
             return false;
@@ -276,7 +276,7 @@ static bool read_decision(const struct codex_call *call, enum effect *ret_effect
 }
 
 /* A pattern with alternatives becomes one rule for each combination, up to PRODUCT_MAX. */
-static void take_call(struct reader *r, const struct codex_call *call)
+static void take_call(struct codex_reader *r, const struct codex_call *call)
 {
     enum effect effect = EFFECT_ASK;
     size_t product = 1;
@@ -313,9 +313,9 @@ static void take_call(struct reader *r, const struct codex_call *call)
 }
 
 /* `name = …` and `[name]` begin config.toml; a file of rules begins with a call. */
-static bool is_config(struct reader *r)
+static bool is_config(struct codex_reader *r)
 {
-    struct reader begin = *r;
+    struct codex_reader begin = *r;
     skip_blanks(&begin);
     if (look(&begin, 0) == '[' || look(&begin, 0) == '"')
         return true;
@@ -327,7 +327,7 @@ static bool is_config(struct reader *r)
 /* Two kinds of files have the same owner: rules in Starlark, and the configuration in TOML. */
 struct rc import_codex(struct importing *in, struct err *err)
 {
-    struct reader r = {.in = in, .text = in->text, .err = err};
+    struct codex_reader r = {.in = in, .text = in->text, .err = err};
     if (!utf8_valid(in->text))
         return err_set(err, ERR_INVALID, "the file is not valid UTF-8");
     if (is_config(&r))

@@ -22,7 +22,7 @@ static const struct {
 };
 
 /* A word while it is being read. */
-struct reading {
+struct word_reading {
     size_t base;         /* where its letters begin on the scratch stack */
     unsigned flags;
     struct node *inside;
@@ -70,7 +70,7 @@ static void put_run(struct shell_parser *p, struct str run)
     p->scratch_at += run.n;
 }
 
-static size_t put_so_far(const struct shell_parser *p, const struct reading *r)
+static size_t put_so_far(const struct shell_parser *p, const struct word_reading *r)
 {
     return p->scratch_at - r->base;
 }
@@ -82,7 +82,7 @@ static void put_mark(struct shell_parser *p, char c, char mark)
     p->shapes[p->scratch_at - 1] = mark;
 }
 
-static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
+static void put_hole(struct shell_parser *p, struct word_reading *r, unsigned flags)
 {
     put(p, WORD_HOLE);
     r->flags |= flags;
@@ -97,7 +97,7 @@ static bool is_meta(char c)
     return c == ' ' || c == '\t' || c == '\n' || (c != '\0' && strchr("|&;()<>", c));
 }
 
-static void add_inside(struct reading *r, struct node *node)
+static void add_inside(struct word_reading *r, struct node *node)
 {
     CHECK(node->next == NULL);
     node->next = r->inside;
@@ -106,7 +106,7 @@ static void add_inside(struct reading *r, struct node *node)
 }
 
 /* `$( … )`, `<( … )`: p->at is behind the parenthesis. */
-static bool read_substitution(struct shell_parser *p, struct reading *r)
+static bool read_substitution(struct shell_parser *p, struct word_reading *r)
 {
     struct node *node = shell_parse_substitution(p);
     if (!node)
@@ -147,7 +147,7 @@ static struct str backtick_text(struct arena *arena, struct str raw, bool in_dou
 }
 
 /* p->at is behind the first backtick. */
-static bool read_backticks(struct shell_parser *p, struct reading *r, bool in_double)
+static bool read_backticks(struct shell_parser *p, struct word_reading *r, bool in_double)
 {
     CHECK(p->at > 0 && p->text.p[p->at - 1] == '`');
     size_t bytes = backtick_bytes(p);
@@ -168,7 +168,7 @@ static bool read_backticks(struct shell_parser *p, struct reading *r, bool in_do
 }
 
 /* `$((1 + 2))` of plain numbers: names would be evaluated, and their values too. p->at is behind `$((`. */
-static bool read_arithmetic(struct shell_parser *p, struct reading *r, unsigned flags)
+static bool read_arithmetic(struct shell_parser *p, struct word_reading *r, unsigned flags)
 {
     unsigned depth = 2;
     CHECK(p->at >= 3);
@@ -192,7 +192,7 @@ static bool plain_default_letter(char c)
 }
 
 /* Behind the name in `${NAME`: up to the brace that closes. */
-static bool read_parameter_rest(struct shell_parser *p, struct reading *r, unsigned flags)
+static bool read_parameter_rest(struct shell_parser *p, struct word_reading *r, unsigned flags)
 {
     static const char *const ops[] = {":-", ":+", ":?", "##", "%%", "-", "+", "?", "#", "%"};
     if (look(p, 0) == '}') {
@@ -248,7 +248,7 @@ static unsigned name_flags(struct str name)
 }
 
 /* p->at is behind `${`. */
-static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned flags)
+static bool read_parameter(struct shell_parser *p, struct word_reading *r, unsigned flags)
 {
     if (look(p, 0) == '#' && name_start(look(p, 1))) {
         p->at++;
@@ -334,7 +334,7 @@ static bool read_ansi_escape(struct shell_parser *p)
 }
 
 /* p->at is behind `$'`. */
-static bool read_ansi(struct shell_parser *p, struct reading *r)
+static bool read_ansi(struct shell_parser *p, struct word_reading *r)
 {
     r->flags |= WORD_QUOTED | WORD_CHOSEN;
     r->name = false;
@@ -352,10 +352,10 @@ static bool read_ansi(struct shell_parser *p, struct reading *r)
     return true;
 }
 
-static bool read_double(struct shell_parser *p, struct reading *r);
+static bool read_double(struct shell_parser *p, struct word_reading *r);
 
 /* p->at is at the dollar sign. */
-static bool read_dollar(struct shell_parser *p, struct reading *r, bool in_double)
+static bool read_dollar(struct shell_parser *p, struct word_reading *r, bool in_double)
 {
     unsigned flags = in_double ? 0 : WORD_SPLITS;
     char c = look(p, 1);
@@ -398,7 +398,7 @@ static bool read_dollar(struct shell_parser *p, struct reading *r, bool in_doubl
 }
 
 /* p->at is at the quote. */
-static bool read_double(struct shell_parser *p, struct reading *r)
+static bool read_double(struct shell_parser *p, struct word_reading *r)
 {
     CHECK(look(p, 0) == '"');
     r->flags |= WORD_QUOTED;
@@ -426,7 +426,7 @@ static bool read_double(struct shell_parser *p, struct reading *r)
     return true;
 }
 
-static bool read_single(struct shell_parser *p, struct reading *r)
+static bool read_single(struct shell_parser *p, struct word_reading *r)
 {
     CHECK(look(p, 0) == '\'');
     r->flags |= WORD_QUOTED;
@@ -442,7 +442,7 @@ static bool read_single(struct shell_parser *p, struct reading *r)
     return true;
 }
 
-static bool read_backslash(struct shell_parser *p, struct reading *r)
+static bool read_backslash(struct shell_parser *p, struct word_reading *r)
 {
     CHECK(look(p, 0) == '\\');
     r->flags |= WORD_ESCAPED;
@@ -471,7 +471,7 @@ static char shape_mark_of(char c)
 }
 
 /* Letters that mean something to brace expansion, globbing, tilde expansion or assignment. */
-static void read_letter(struct shell_parser *p, struct reading *r)
+static void read_letter(struct shell_parser *p, struct word_reading *r)
 {
     char c = look(p, 0);
     size_t n = put_so_far(p, r);
@@ -503,7 +503,7 @@ static void read_letter(struct shell_parser *p, struct reading *r)
 }
 
 /* One piece of a word: a quote, an expansion, or a letter. */
-static bool read_piece(struct shell_parser *p, struct reading *r)
+static bool read_piece(struct shell_parser *p, struct word_reading *r)
 {
     char c = look(p, 0);
     bool start = put_so_far(p, r) == 0 && !(r->flags & WORD_QUOTED);
@@ -543,7 +543,7 @@ static bool names_descriptor(struct str raw)
 }
 
 /* Copies the word out of the scratch buffers; digits before `<` or `>` are a descriptor. */
-static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
+static bool finish_word(struct shell_parser *p, struct word_reading *r, size_t from)
 {
     struct shell_token *token = &p->token;
     CHECK(from <= p->at && p->at <= p->text.n && r->base <= p->scratch_at);
@@ -583,7 +583,7 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
 /* Up to the next letter that ends a word outside of quotes. */
 static bool read_word(struct shell_parser *p)
 {
-    struct reading r = {.base = p->scratch_at, .name = true, .brace_at = SIZE_MAX, .bracket_at = SIZE_MAX};
+    struct word_reading r = {.base = p->scratch_at, .name = true, .brace_at = SIZE_MAX, .bracket_at = SIZE_MAX};
     size_t from = p->at;
     while (!at_end(p)) {
         char c = look(p, 0);
@@ -602,7 +602,7 @@ static bool read_word(struct shell_parser *p)
 static bool read_body(struct shell_parser *p, struct heredoc *doc, struct str body)
 {
     CHECK(!doc->quoted && doc->redir->kind == REDIR_HEREDOC);
-    struct reading r = {.base = p->scratch_at};
+    struct word_reading r = {.base = p->scratch_at};
     struct shell_parser sub = *p;
     sub.text = body;
     sub.at = 0;

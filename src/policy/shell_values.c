@@ -12,7 +12,7 @@
 
 enum { VALUES_MAX = 64, SHAPE_BYTES_MAX = 1 << 16 };
 
-struct value {
+struct shell_value {
     struct str name;
     struct word word; /* one value, or a blank-parted piece of one */
     bool known;       /* its shape is all that it can be */
@@ -23,7 +23,7 @@ struct value {
 /* All values that the line gives to variables; each use takes every value of its name. */
 struct values {
     struct arena *arena;
-    struct value list[VALUES_MAX];
+    struct shell_value list[VALUES_MAX];
     size_t count;
     size_t bytes; /* of shapes made so far: bounded, so that many uses of many values stay cheap */
     bool over;    /* more values than the list holds: no variable of the line is known */
@@ -180,9 +180,9 @@ static void add_piece(struct values *v, struct str name, const struct word *word
     known = known && !(word->flags & (WORD_DOUBT | WORD_CHOSEN)) &&
             str_find(word->shape, '\\') == word->shape.n &&
             (!(word->flags & WORD_RUNS) || str_find(word->shape, SHAPE_ANY) == word->shape.n);
-    struct value *value = &v->list[v->count++];
-    *value = (struct value){.name = name, .word = *word, .known = known, .open = word->flags & WORD_VAR,
-                            .tame = known && (is_tame(word) || word_names_ending(word))};
+    struct shell_value *value = &v->list[v->count++];
+    *value = (struct shell_value){.name = name, .word = *word, .known = known, .open = word->flags & WORD_VAR,
+                                  .tame = known && (is_tame(word) || word_names_ending(word))};
     value->word.shape = unquoted_shape(v->arena, word->shape);
 }
 
@@ -280,7 +280,7 @@ static struct str used_variable(struct str raw, size_t *at, bool *ret_plain)
 }
 
 /* Whether blanks of the value may make several words, of which some are not among its pieces. */
-static bool splits_unseen(const struct value *value, const struct word *use)
+static bool splits_unseen(const struct shell_value *value, const struct word *use)
 {
     struct str shape = value->word.shape;
     bool blank = str_find(shape, ' ') < shape.n;

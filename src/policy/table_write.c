@@ -143,22 +143,22 @@ static void write_rows(FILE *out, const size_t *options, const size_t *operands,
     (void)fprintf(out, "{0}};\n");
 }
 
-struct named { const char *name; size_t row; };
+struct named_row { const char *name; size_t row; };
 
 static int compare_names(const void *left, const void *right)
 {
-    return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+    return strcmp(((const struct named_row *)left)->name, ((const struct named_row *)right)->name);
 }
 
 /* Sorted as bytes, in the order that name_bound of effects.c searches. */
 static void write_names(FILE *out)
 {
-    struct named *all = NULL;
+    struct named_row *all = NULL;
     size_t count = 0, room = 0;
     for (size_t i = 0; i < row_count; i++)
         for (size_t k = 0; k < rows[i].name_count; k++) {
             all = grow(all, count, &room, sizeof *all);
-            all[count++] = (struct named){rows[i].names[k], i};
+            all[count++] = (struct named_row){rows[i].names[k], i};
         }
     if (count)
         qsort(all, count, sizeof *all, compare_names);

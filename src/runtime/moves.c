@@ -268,7 +268,7 @@ static void end_child(struct runtime *runtime, struct str session, struct str pa
     runtime_cancel(runtime, &ending->cancel);
 }
 
-struct looking {
+struct children_look {
     struct arena arena;
     struct runtime *runtime;
     struct str thread;
@@ -280,7 +280,7 @@ static void children_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
-    struct looking *looking = op->owner;
+    struct children_look *looking = op->owner;
     (void)err; /* on an error the sub-agents end when they are resumed next (task_orphaned) */
     for (const struct session_thread *t = session ? session->threads : NULL; t; t = t->next)
         if (str_eq(t->parent, looking->thread))
@@ -290,7 +290,7 @@ static void children_found(struct op *op)
 
 void move_cancel_children(struct runtime *runtime, struct str session, struct str thread)
 {
-    struct looking *looking = heap_new(sizeof *looking);
+    struct children_look *looking = heap_new(sizeof *looking);
     looking->runtime = runtime;
     looking->thread = arena_str(&looking->arena, thread);
     looking->look = (struct session_look){.op = gate_op(NULL, children_found, looking),

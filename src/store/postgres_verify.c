@@ -15,12 +15,12 @@ static const char settings[] =
     " set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'auto', true),"
     " set_config('idle_in_transaction_session_timeout', '0', true)";
 
-struct walk {
+struct postgres_walk {
     struct postgres_handle *handle;
     struct verifier verifier;
 };
 
-static void walk_done(struct walk *walk)
+static void walk_done(struct postgres_walk *walk)
 {
     verifier_done(&walk->verifier);
     postgres_close(walk->handle);
@@ -29,7 +29,7 @@ static void walk_done(struct walk *walk)
 /* ---- events ---- */
 
 /* Checks all archived ranges between the last checked event and this one. */
-static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
+static struct rc check_ranges(struct postgres_walk *walk, uint64_t seq, struct err *err)
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(rows);
@@ -50,7 +50,7 @@ static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
 }
 
 /* As in sqlite_verify.c. */
-static struct rc check_event(struct walk *walk, const PGresult *rows, int row, struct err *err)
+static struct rc check_event(struct postgres_walk *walk, const PGresult *rows, int row, struct err *err)
 {
     struct filed_event filed = {.chain = row_int(rows, row, EVENT_COLUMN_COUNT + 1),
                                 .call_seq = row_int(rows, row, EVENT_COLUMN_COUNT + 2)};
@@ -69,7 +69,7 @@ static struct rc check_event(struct walk *walk, const PGresult *rows, int row, s
 }
 
 /* Up to so many events and so many bytes of them at a time. */
-static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
+static struct rc check_piece(struct postgres_walk *walk, bool *ret_end, struct err *err)
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(rows);
@@ -95,7 +95,7 @@ static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
 
 /* ---- tables that must agree with the events ---- */
 
-static struct rc check_heads(struct walk *walk, struct err *err)
+static struct rc check_heads(struct postgres_walk *walk, struct err *err)
 {
     RESULT_SCOPE(rows);
     TRY(postgres_ask(walk->handle,
@@ -120,7 +120,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
 }
 
 /* Checks that exactly those sessions are archived for which there are SESSION_ARCHIVED events. */
-static struct rc check_counts(struct walk *walk, struct err *err)
+static struct rc check_counts(struct postgres_walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;
     RESULT_SCOPE(row);
@@ -138,7 +138,7 @@ static struct rc check_counts(struct walk *walk, struct err *err)
 }
 
 /* Reports the first seq that the query finds as bad. */
-static struct rc check_none(struct walk *walk, const char *query, const char *why, struct err *err)
+static struct rc check_none(struct postgres_walk *walk, const char *query, const char *why, struct err *err)
 {
     RESULT_SCOPE(rows);
     if (verifier_blamed(&walk->verifier))
@@ -180,7 +180,7 @@ static const char *const agreements[][2] = {
 };
 
 /* A unique index that was dropped promises nothing. */
-static struct rc check_structure(struct walk *walk, struct err *err)
+static struct rc check_structure(struct postgres_walk *walk, struct err *err)
 {
     RESULT_SCOPE(row);
     TRY(postgres_ask(walk->handle,
@@ -192,7 +192,7 @@ static struct rc check_structure(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
-static struct rc check_all(struct walk *walk, struct err *err)
+static struct rc check_all(struct postgres_walk *walk, struct err *err)
 {
     RESULT_SCOPE(open);
     RESULT_SCOPE(groups);
@@ -215,7 +215,8 @@ static struct rc check_all(struct walk *walk, struct err *err)
 /* One snapshot for the whole walk, and no limit on the time of a statement: a large store takes minutes. */
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
-    __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_CHECKPOINTER)};
+    __attribute__((cleanup(walk_done)))
+    struct postgres_walk walk = {.handle = postgres_handle(place, BACKEND_CHECKPOINTER)};
     RESULT_SCOPE(set);
     RESULT_SCOPE(begun);
     RESULT_SCOPE(still);

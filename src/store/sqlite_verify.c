@@ -14,7 +14,7 @@
 
 enum { PIECE_EVENTS = 20000, TRIES_MAX = 5 };
 
-struct walk {
+struct sqlite_walk {
     struct sqlite3 *db;
     const char *path;
     int version;
@@ -23,14 +23,14 @@ struct walk {
     struct verifier verifier;
 };
 
-static void walk_done(struct walk *walk)
+static void walk_done(struct sqlite_walk *walk)
 {
     sqlite_finalize(&walk->ranges);
     verifier_done(&walk->verifier);
     (void)sqlite3_close(walk->db);
 }
 
-static struct rc next_row(struct walk *walk, struct sqlite3_stmt *statement, bool *ret_row, struct err *err)
+static struct rc next_row(struct sqlite_walk *walk, struct sqlite3_stmt *statement, bool *ret_row, struct err *err)
 {
     int code = sqlite3_step(statement);
     *ret_row = code == SQLITE_ROW;
@@ -40,7 +40,7 @@ static struct rc next_row(struct walk *walk, struct sqlite3_stmt *statement, boo
 /* ---- events ---- */
 
 /* Checks all archived ranges between the last checked event and this one. */
-static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
+static struct rc check_ranges(struct sqlite_walk *walk, uint64_t seq, struct err *err)
 {
     for (bool row = true; row && verifier_wants_range(&walk->verifier, seq);) {
         (void)sqlite3_reset(walk->ranges);
@@ -55,7 +55,7 @@ static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
     return RC_OK;
 }
 
-static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct err *err)
+static struct rc check_event(struct sqlite_walk *walk, struct sqlite3_stmt *row, struct err *err)
 {
     struct filed_event filed = {.chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1),
                                 .call_seq = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 2)};
@@ -74,7 +74,7 @@ static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct
 }
 
 /* The next PIECE_EVENTS events by seq, over the table itself (NOT INDEXED), each with the group that it ended. */
-static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
+static struct rc check_piece(struct sqlite_walk *walk, bool *ret_end, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row = true;
@@ -95,7 +95,7 @@ static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
 
 /* ---- what must agree with the events ---- */
 
-static struct rc check_heads(struct walk *walk, struct err *err)
+static struct rc check_heads(struct sqlite_walk *walk, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
@@ -124,7 +124,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
 }
 
 /* Store: the archived counts match the SESSION_ARCHIVED events. Archive: everything it was made with is there. */
-static struct rc check_counts(struct walk *walk, struct err *err)
+static struct rc check_counts(struct sqlite_walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;
     int64_t calls, events, sessions;
@@ -145,7 +145,7 @@ static struct rc check_counts(struct walk *walk, struct err *err)
 }
 
 /* The first seq that a query finds is blamed. */
-static struct rc check_none(struct walk *walk, const char *query, const char *why, struct err *err)
+static struct rc check_none(struct sqlite_walk *walk, const char *query, const char *why, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
@@ -159,7 +159,7 @@ static struct rc check_none(struct walk *walk, const char *query, const char *wh
 }
 
 /* The late tables say what the events up to INDEXED_SEQ say. */
-static struct rc check_late(struct walk *walk, struct err *err)
+static struct rc check_late(struct sqlite_walk *walk, struct err *err)
 {
     if (walk->version < SQLITE_VERSION_LATE)
         return RC_OK;
@@ -186,7 +186,7 @@ static struct rc check_late(struct walk *walk, struct err *err)
 }
 
 /* Checks that events that are not in the late tables yet repeat nothing. The view `about` has these and the others. */
-static struct rc check_not_indexed(struct walk *walk, struct err *err)
+static struct rc check_not_indexed(struct sqlite_walk *walk, struct err *err)
 {
     TRY(check_none(walk,
                    "SELECT max(seq) FROM events WHERE seq > " INDEXED_SEQ " AND call_id IS NOT NULL"
@@ -212,7 +212,7 @@ static struct rc check_not_indexed(struct walk *walk, struct err *err)
     " (SELECT seq FROM late WHERE call_seq = " of ".call_seq AND kind = " kind_ "))"
 
 /* 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST, 5 TOOL_APPROVAL_RESPONSE. */
-static struct rc check_calls(struct walk *walk, struct err *err)
+static struct rc check_calls(struct sqlite_walk *walk, struct err *err)
 {
     _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_TOOL_APPROVAL_REQUEST == 4 &&
                        EVENT_TOOL_APPROVAL_RESPONSE == 5, "these numbers stand below");
@@ -243,7 +243,7 @@ static struct rc check_calls(struct walk *walk, struct err *err)
 }
 
 /* Tables and indexes as they should be, then SQLite's own check of its pages. */
-static struct rc check_structure(struct walk *walk, struct err *err)
+static struct rc check_structure(struct sqlite_walk *walk, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
@@ -259,7 +259,7 @@ static struct rc check_structure(struct walk *walk, struct err *err)
                    said ? said : "out of memory");
 }
 
-static struct rc check_agreement(struct walk *walk, struct err *err)
+static struct rc check_agreement(struct sqlite_walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;
     int64_t end;
@@ -275,13 +275,13 @@ static struct rc check_agreement(struct walk *walk, struct err *err)
     return check_counts(walk, err);
 }
 
-static struct rc count_gone(struct walk *walk, int64_t *ret_gone, struct err *err)
+static struct rc count_gone(struct sqlite_walk *walk, int64_t *ret_gone, struct err *err)
 {
     return sqlite_number(walk->db, "SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM gone", ret_gone, err);
 }
 
 /* `*ret_moved`: sessions left while it was looked at, and what was seen of them is not there any more. */
-static struct rc check_all(struct walk *walk, bool *ret_moved, struct err *err)
+static struct rc check_all(struct sqlite_walk *walk, bool *ret_moved, struct err *err)
 {
     bool end = false;
     int64_t gone;
@@ -308,7 +308,7 @@ static struct rc check_all(struct walk *walk, bool *ret_moved, struct err *err)
 static struct rc verify_once(const char *path, bool immutable, struct store_check *ret_check, bool *ret_moved,
                              struct err *err)
 {
-    __attribute__((cleanup(walk_done))) struct walk walk = {.path = path};
+    __attribute__((cleanup(walk_done))) struct sqlite_walk walk = {.path = path};
     int64_t groups;
     *ret_moved = false;
     verifier_init(&walk.verifier, ret_check);

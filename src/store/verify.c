@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* The state of a session's chain after the events verified so far. */
-struct link {
+struct chain_link {
     uint64_t first_seq, last_seq, changed_seq, archived_seq, no;
     struct digest hash;
 };
@@ -83,16 +83,16 @@ void verifier_range(struct verifier *verifier, struct seq_range range)
 
 /* ---- events ---- */
 
-static struct link *add_link(struct verifier *verifier, const struct event *event)
+static struct chain_link *add_link(struct verifier *verifier, const struct event *event)
 {
-    struct link *link = heap_new(sizeof *link);
+    struct chain_link *link = heap_new(sizeof *link);
     link->first_seq = event->seq;
     CHECK(map_put(&verifier->links, event->session, link) == NULL);
     return link;
 }
 
 /* A chain that begins in an archive goes on from the hash that the event names. */
-static void enter_archived(struct verifier *verifier, struct link *link, const struct event *event)
+static void enter_archived(struct verifier *verifier, struct chain_link *link, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct archived archived;
@@ -110,9 +110,9 @@ static void enter_archived(struct verifier *verifier, struct link *link, const s
 
 /* The link that the session has come to; a new one begins with the first event, or with SESSION_ARCHIVED, whose
  * data says how the chain ended in the archive. */
-static struct link *find_link(struct verifier *verifier, const struct event *event)
+static struct chain_link *find_link(struct verifier *verifier, const struct event *event)
 {
-    struct link *link = map_get(&verifier->links, event->session);
+    struct chain_link *link = map_get(&verifier->links, event->session);
     if (link && (link->archived_seq || event->kind == EVENT_SESSION_ARCHIVED))
         verifier_blame(verifier, (int64_t)event->seq, "an archived session has more than its last event here");
     if (link)
@@ -124,7 +124,7 @@ static struct link *find_link(struct verifier *verifier, const struct event *eve
 }
 
 /* Whether the columns that are there to find an event say what the event says. */
-static bool filed_well(const struct filed_event *filed, const struct link *link)
+static bool filed_well(const struct filed_event *filed, const struct chain_link *link)
 {
     const struct event *event = &filed->event;
     bool of_call = event_kind_of_call(event->kind);
@@ -133,7 +133,7 @@ static bool filed_well(const struct filed_event *filed, const struct link *link)
            of_call == !str_empty(event->call);
 }
 
-static void add_to_link(struct link *link, const struct event *event, const struct digest *hash)
+static void add_to_link(struct chain_link *link, const struct event *event, const struct digest *hash)
 {
     link->hash = *hash;
     link->no = event->no;
@@ -173,7 +173,7 @@ void verifier_event(struct verifier *verifier, const struct filed_event *filed)
         verifier_blame(verifier, (int64_t)verifier->next_seq, "the event is missing");
         return;
     }
-    struct link *link = find_link(verifier, event);
+    struct chain_link *link = find_link(verifier, event);
     struct digest should = chain_next(&link->hash, event);
     bool in_turn = event->no == (link->no || event->no ? link->no + 1 : 0);
     if (!filed->hash || !in_turn || !digest_eq(filed->hash, &should))
@@ -210,7 +210,7 @@ void verifier_events_end(struct verifier *verifier, uint64_t last_seq)
 /* The table of chain ends is made from the events and must agree with them. */
 void verifier_head(struct verifier *verifier, const struct filed_head *filed)
 {
-    const struct link *link = map_get(&verifier->links, filed->session);
+    const struct chain_link *link = map_get(&verifier->links, filed->session);
     if (!link || filed->last_seq > link->last_seq)
         verifier_blame(verifier, (int64_t)filed->last_seq,
                        "the event is missing, and with it the end of its session's chain");
