@@ -19,10 +19,10 @@ struct job_list {
 };
 
 /* A thread; it is joined when it has ended, by whoever comes next, so that none outlives the pool. */
-struct hand {
+struct pool_thread {
     struct work_pool *pool;
-    pthread_t thread;
-    struct hand *next;
+    pthread_t id;
+    struct pool_thread *next;
 };
 
 /* Threads and the jobs for them. Everything is under `lock`. */
@@ -33,7 +33,7 @@ struct work_pool {
     struct waker *waker;       /* NULL: the loop has been closed */
     struct job_list waiting, over;
     struct loop_call *loop_calls, *last_loop_call;
-    struct hand *ended;
+    struct pool_thread *ended;
     unsigned threads, threads_max, idle;
     unsigned open;           /* used on the loop's thread only */
     bool ending;
@@ -90,8 +90,8 @@ static struct job *wait_for_job(struct work_pool *pool)
 /* A thread of the pool. It ends after some idle time; the loop joins it. */
 static void *work(void *arg)
 {
-    struct hand *hand = arg;
-    struct work_pool *pool = hand->pool;
+    struct pool_thread *thread = arg;
+    struct work_pool *pool = thread->pool;
     struct job *job;
     lock(pool);
     while ((job = wait_for_job(pool))) {
@@ -102,8 +102,8 @@ static void *work(void *arg)
         ring(pool);
     }
     pool->threads--;
-    hand->next = pool->ended;
-    pool->ended = hand;
+    thread->next = pool->ended;
+    pool->ended = thread;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
     ring(pool); /* the thread that ends needs its stack until the loop has joined it */
     unlock(pool);
@@ -114,26 +114,26 @@ static void *work(void *arg)
 static void add_thread(struct work_pool *pool)
 {
     pthread_attr_t attributes;
-    struct hand *hand = heap_new(sizeof *hand);
-    hand->pool = pool;
+    struct pool_thread *thread = heap_new(sizeof *thread);
+    thread->pool = pool;
     CHECK(pthread_attr_init(&attributes) == 0);
     CHECK(pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0);
-    int failed = pthread_create(&hand->thread, &attributes, work, hand);
+    int failed = pthread_create(&thread->id, &attributes, work, thread);
     CHECK(pthread_attr_destroy(&attributes) == 0);
     /* Without a new thread the job waits for an old one. */
     CHECK(failed == 0 || pool->threads > 0);
     if (failed)
-        free(hand);
+        free(thread);
     else
         pool->threads++;
 }
 
 /* The lock is not held. */
-static void join_ended(struct hand *ended)
+static void join_ended(struct pool_thread *ended)
 {
     while (ended) {
-        struct hand *next = ended->next;
-        CHECK(pthread_join(ended->thread, NULL) == 0);
+        struct pool_thread *next = ended->next;
+        CHECK(pthread_join(ended->id, NULL) == 0);
         free(ended);
         ended = next;
     }
@@ -153,7 +153,7 @@ static void rung(void *arg)
     lock(pool);
     struct loop_call *loop_call = take_loop_calls(pool);
     struct job *over = pool->over.first;
-    struct hand *ended = pool->ended;
+    struct pool_thread *ended = pool->ended;
     bool rests = ended && pool->threads == 0;
     pool->over = (struct job_list){0};
     pool->ended = NULL;
@@ -202,7 +202,7 @@ void work_submit(struct work_pool *pool, struct job *job)
     if (pool->waiting.count > pool->idle && pool->threads < pool->threads_max)
         add_thread(pool);
     CHECK(pthread_cond_signal(&pool->work) == 0);
-    struct hand *ended = pool->ended;
+    struct pool_thread *ended = pool->ended;
     pool->ended = NULL;
     unlock(pool);
     join_ended(ended);

@@ -169,8 +169,8 @@ void study_tar(struct studying *s)
  * begins with a dot is a command of the program itself. */
 void study_sqlite(struct studying *s)
 {
-    static const char *const doors[] = {"load_extension", "writefile", "readfile",   "edit(",
-                                        "fsdir",          "attach",    "vacuum into"};
+    static const char *const reaching[] = {"load_extension", "writefile", "readfile",   "edit(",
+                                           "fsdir",          "attach",    "vacuum into"};
     size_t operands = 0;
     effects_options(s, s->study->table, 1);
     for (size_t i = 1; i < s->count; i++) {
@@ -181,8 +181,8 @@ void study_sqlite(struct studying *s)
         char *low = arena_bytes(s->arena, text.n + 1);
         for (size_t k = 0; k < text.n; k++)
             low[k] = text.p[k] >= 'A' && text.p[k] <= 'Z' ? (char)(text.p[k] + 32) : text.p[k];
-        for (size_t k = 0; k < sizeof doors / sizeof *doors; k++)
-            if (str_has((struct str){low, text.n}, str_of(doors[k])))
+        for (size_t k = 0; k < sizeof reaching / sizeof *reaching; k++)
+            if (str_has((struct str){low, text.n}, str_of(reaching[k])))
                 act_other(s, i, "its statement reaches files or code");
         struct str trimmed = str_trim(text);
         bool dot = operands > 1 && (str_starts(trimmed, STR(".")) || str_has(text, STR("\n")));

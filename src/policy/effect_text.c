@@ -377,8 +377,8 @@ static bool awk_slash(struct awk *a)
  * slash. */
 static bool awk_name(struct awk *a)
 {
-    static const char *const doors[] = {"system", "getline",   "close", "fflush",  "func",
-                                        "eval",   "extension", "ARGV",  "ENVIRON", "ARGC"};
+    static const char *const reaching[] = {"system", "getline",   "close", "fflush",  "func",
+                                           "eval",   "extension", "ARGV",  "ENVIRON", "ARGC"};
     static const char *const words[] = {"in",      "return",   "delete",   "exit",      "if",     "while",
                                         "for",     "do",       "else",     "function",  "BEGIN",  "END",
                                         "next",    "nextfile", "continue", "break",     "switch", "case",
@@ -388,7 +388,7 @@ static bool awk_name(struct awk *a)
         a->p.at++;
     struct str name = str_sub(a->p.text, from, a->p.at);
     a->before = AWK_OPERAND;
-    if (STR_IN(name, doors))
+    if (STR_IN(name, reaching))
             return false;
     if (STR_IN(name, words))
             a->before = AWK_OPERATOR;
@@ -469,8 +469,8 @@ bool effect_awk_harmless(struct str text)
 /* A program that reads other files, or shows the environment. */
 bool effect_jq_harmless(struct str text)
 {
-    static const char *const doors[] = {"env", "strenv", "envsubst", "ENV", "include", "import", "load", "load_str",
-                                        "load_xml", "load_props", "load_base64", "get_search_list"};
+    static const char *const reaching[] = {"env", "strenv", "envsubst", "ENV", "include", "import", "load", "load_str",
+                                           "load_xml", "load_props", "load_base64", "get_search_list"};
     for (size_t i = 0; i < text.n;) {
         size_t from = i;
         while (i < text.n && (is_letter(text.p[i]) || is_digit(text.p[i])))
@@ -478,8 +478,8 @@ bool effect_jq_harmless(struct str text)
         struct str name = str_sub(text, from, i);
         char before = from ? text.p[from - 1] : ' ';
         /* `.env` and "env" are names of fields; `$ENV` is the environment. */
-        for (size_t k = 0; k < sizeof doors / sizeof *doors; k++)
-            if (str_is(name, doors[k]) && before != '.' && before != '"' && (before != '$' || str_is(name, "ENV")))
+        for (size_t k = 0; k < sizeof reaching / sizeof *reaching; k++)
+            if (str_is(name, reaching[k]) && before != '.' && before != '"' && (before != '$' || str_is(name, "ENV")))
                 return false;
         i += i == from;
     }

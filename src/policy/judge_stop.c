@@ -111,7 +111,7 @@ bool word_is_path(const struct word *word)
 }
 
 /* Names so telling that a word with holes in it counts as well; the first of them for those who only look. */
-static bool smells(struct str text, bool writes)
+static bool names_protected(struct str text, bool writes)
 {
     static const char *const marks[] = {"/.ssh",   ".gnupg/", "/.netrc", ".config/nod", "share/nod",
                                         ".git/",   ".bash",   ".zsh",    ".profile",    ".claude",
@@ -347,7 +347,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         return;
     struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {
-        if (smells(word->raw, !touch.looks) || (!touch.looks && may_be_root(word)) ||
+        if (names_protected(word->raw, !touch.looks) || (!touch.looks && may_be_root(word)) ||
             word_may_be_protected(j, word, folder, touch) ||
             (!folder->known && guess.known && word_may_be_protected(j, word, &guess, touch)))
             note_protected(j, word->raw);
@@ -508,7 +508,7 @@ static void program_stops(struct judging *j, const struct argv *argv, const stru
     if (j->set->stops_paths && study->table->reader == READER_AWK)
         note_unknown(j, why);
     for (size_t i = 1; i < argv->count; i++)
-        if (smells(argv->words[i].text, true))
+        if (names_protected(argv->words[i].text, true))
             note_protected(j, argv->words[i].text);
 }
 
@@ -720,7 +720,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             }
             break;
         case ACT_CODE:
-            if (smells(act->code, true))
+            if (names_protected(act->code, true))
                 note_protected(j, act->code);
             doubt_stops(j, act->why);
             if (j->set->stops_paths)

@@ -43,7 +43,7 @@ struct store {
     bool unsettled;        /* something was committed since the writer settled */
     uint64_t lone_count;   /* commits of the loop */
     unsigned slow_for;     /* commits until the disk counts as fast again; only for the owner of the handle */
-    struct monitor desk;
+    struct monitor reads;
     struct read_list questions;
     struct monitor chores;
     bool tidy_wanted;    /* stays true until the checkpointer is done */

@@ -346,15 +346,15 @@ void store_hand_back_in_order(struct store *store, struct append *group, struct 
 /* The next question, or NULL when the store closes. A reader that has worked rests after a second without any. */
 static struct read *take_question(struct store *store, struct backend_handle *handle, bool worked)
 {
-    lock(&store->desk.lock);
-    while (!store->questions.first && !store->desk.closing) {
-        if (monitor_wait(&store->desk, worked ? IDLE_MS : 0) || store->questions.first)
+    lock(&store->reads.lock);
+    while (!store->questions.first && !store->reads.closing) {
+        if (monitor_wait(&store->reads, worked ? IDLE_MS : 0) || store->questions.first)
             continue;
-        unlock(&store->desk.lock);
+        unlock(&store->reads.lock);
         if (store->backend->rest)
             store->backend->rest(handle);
         worked = false;
-        lock(&store->desk.lock);
+        lock(&store->reads.lock);
     }
     struct read *read = store->questions.first;
     if (read) {
@@ -363,7 +363,7 @@ static struct read *take_question(struct store *store, struct backend_handle *ha
             read_list_clear(&store->questions);
         read->next = NULL;
     }
-    unlock(&store->desk.lock);
+    unlock(&store->reads.lock);
     return read;
 }
 
@@ -461,7 +461,7 @@ static void close_handles(struct store *store)
 static void start_threads(struct store *store)
 {
     monitor_init(&store->inbox);
-    monitor_init(&store->desk);
+    monitor_init(&store->reads);
     monitor_init(&store->chores);
     CHECK(pthread_mutex_init(&store->outbox, NULL) == 0);
     if (store->follower) {
@@ -534,7 +534,7 @@ void store_stop(struct store *store)
 {
     monitor_close(&store->inbox);
     CHECK(pthread_join(store->writer_thread, NULL) == 0);
-    monitor_close(&store->desk);
+    monitor_close(&store->reads);
     for (unsigned i = 0; i < store->reader_count; i++)
         CHECK(pthread_join(store->readers[i].thread, NULL) == 0);
     if (store->follower)
@@ -551,7 +551,7 @@ void store_free(struct store *store)
     if (store->backend->begin_quickly)
         loop_forget(store->loop, &store->before_sleep);
     monitor_done(&store->inbox);
-    monitor_done(&store->desk);
+    monitor_done(&store->reads);
     monitor_done(&store->chores);
     CHECK(pthread_mutex_destroy(&store->outbox) == 0);
     free(store);
@@ -602,9 +602,9 @@ void store_read(struct store *store, struct read *read)
         hand_back_read(store, read);
         return;
     }
-    lock(&store->desk.lock);
+    lock(&store->reads.lock);
     read_list_add(&store->questions, read);
-    monitor_signal(&store->desk);
+    monitor_signal(&store->reads);
 }
 
 bool store_is_shared(const struct store *store) { return store->follower != NULL; }
