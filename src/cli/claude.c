@@ -39,7 +39,7 @@ struct wrapper {
     struct relay_child child;
     struct relay_record record;
     struct claude_asks asks;
-    struct claude_ear ear;
+    struct claude_follower follower;
     struct claude_host host;
     struct claude_screen screen;
     struct lines said, typed; /* incomplete lines of Claude Code and of standard input */
@@ -651,9 +651,9 @@ static struct rc begin(struct wrapper *w, struct err *err)
     TRY(claude_child_start(cli, &w->asks, &w->args, is_new ? session : NULL, &w->child, err));
     if (w->screen.wanted)
         TRY(claude_screen_open(&w->screen, w->asks.session, w->asks.cwd, err));
-    w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
+    w->follower = (struct claude_follower){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
     TRY(relay_record_start(&w->record, cli, err));
-    TRY(claude_ear_start(&w->ear, cli, err));
+    TRY(claude_follow_start(&w->follower, cli, err));
     w->host.on = w->args.hosted;
     w->host.pipe = &w->child.in;
     claude_initialize(&line, STR("nod_hooks"));

@@ -76,7 +76,7 @@ struct str claude_host_says(struct claude_host *host, struct arena *arena, struc
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
 /* The thread that follows the session's events for words of people, and passes them on to Claude Code. */
-struct claude_ear {
+struct claude_follower {
     struct http_client *client;
     struct str session;
     uint64_t after;
@@ -84,6 +84,6 @@ struct claude_ear {
     atomic_uint *prompts; /* number of prompts that were sent and not begun yet */
 };
 /* Starts a thread that ends with the process. */
-struct rc claude_ear_start(struct claude_ear *ear, struct cli *cli, struct err *err);
+struct rc claude_follow_start(struct claude_follower *follower, struct cli *cli, struct err *err);
 
 #endif
