@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 
 .PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy
-.PHONY: install dist deb static packages clean
+.PHONY: install dist deb static packages image clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -104,6 +104,9 @@ static:              ## build-static/nod: one file with musl and every library i
 
 packages: static     ## npm and pip packages of the static program, its SBOM and third-party notices, into build-dist
 	@dev/packages
+
+image:               ## a container image named nod, by podman or docker
+	@$$(command -v podman || command -v docker || echo podman) build -f packaging/Containerfile -t nod .
 
 deb:                 ## a Debian package of HEAD for this release of Debian, into build-dist
 	@dev/setup package

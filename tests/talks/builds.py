@@ -36,7 +36,7 @@ def test_an_image_takes_no_build_folder_and_keeps_its_data(world):
         must(any(fnmatch.fnmatch(folder, pattern) for pattern in patterns), f"{folder} goes into the image: {patterns}")
     for needed in ("src", "web", "web/src", "CMakeLists.txt", "dev"):
         must(not any(fnmatch.fnmatch(needed, pattern) for pattern in patterns), f"{needed} is missing in the image: {patterns}")
-    with open(os.path.join(ROOT, "docs", "compose", "Dockerfile"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "packaging", "Containerfile"), encoding="utf-8") as file:
         must("\nVOLUME /data" in file.read(), "what is kept would go with the container")
 
 
