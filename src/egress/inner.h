@@ -1,4 +1,7 @@
-/* Internals of the proxy; private to egress/. */
+/* Internals of the proxy; private to egress/.
+ *
+ * egress.c has the proxy's own thread, which accepts; line.c serves one connection per thread; target.c and hello.c
+ * read which host a client wants, from HTTP, SOCKS or TLS; lookup.c resolves its name. */
 #ifndef EGRESS_INNER_H
 #define EGRESS_INNER_H
 

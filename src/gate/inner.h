@@ -1,4 +1,7 @@
-/* Internals of gate/; include it there only. */
+/* Internals of gate/; include it there only.
+ *
+ * gate/core decides and touches nothing outside; the files of gate/ around it do what a step asks for: read, append,
+ * arm a timer, give an operation back (op_end; ops_serve calls its `done` later). */
 #ifndef GATE_INNER_H
 #define GATE_INNER_H
 

@@ -1,4 +1,5 @@
-/* Between the lexer and the parser of shell text. */
+/* Between the lexer and the parser of shell text. The parser asks for one token after the other (shell_next), because
+ * the end of a substitution inside a word is found only by parsing it. */
 #ifndef POLICY_SHELL_LEX_H
 #define POLICY_SHELL_LEX_H
 

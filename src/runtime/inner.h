@@ -1,4 +1,7 @@
-/* Internals of runtime/; include it there only. */
+/* Internals of runtime/; include it there only.
+ *
+ * The loop knows which runs there are and who owns them (core/runs.c). A run is worked on by a job of the pool: it
+ * reads the thread's events, does one step after the other (turn.c) and asks the loop for all the rest (worker.c). */
 #ifndef RUNTIME_INNER_H
 #define RUNTIME_INNER_H
 

@@ -1,4 +1,10 @@
-/* A conversation: what a thread's events amount to for a model. Pure; private to runtime/. */
+/* A conversation: what a thread's events amount to for a model. Pure; private to runtime/.
+ *
+ *     talk_init(&talk);
+ *     for each event, in order: talk_apply(&talk, event);
+ *     … talk.first, talk_open_uses(&talk), talk.run …
+ *     talk_done(&talk);
+ */
 #ifndef RUNTIME_TALK_H
 #define RUNTIME_TALK_H
 

@@ -1,4 +1,7 @@
-/* The store's insides, for store.c and writer.c. */
+/* The store's insides, for store.c and writer.c.
+ *
+ * The loop puts appends and reads into lists and signals a monitor; a thread takes them, works on its own handle of the
+ * backend and puts them into the list of those that are done; the waker makes the loop deliver them. */
 #ifndef STORE_INNER_H
 #define STORE_INNER_H
 

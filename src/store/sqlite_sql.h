@@ -1,4 +1,5 @@
-/* SQL for SQLite, prepared once per handle. */
+/* SQL for SQLite, prepared once per handle. Each statement has a name in an enum and the handles that use it: the
+ * writer's, the readers', or both. To add one: a row here, and its use by SQL_NAME. */
 #ifndef STORE_SQLITE_SQL_H
 #define STORE_SQLITE_SQL_H
 

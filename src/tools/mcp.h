@@ -1,4 +1,10 @@
-/* Internals of MCP servers: messages, transports, a server. Private to tools/. */
+/* Internals of MCP servers: messages, transports, a server. Private to tools/.
+ *
+ * A tool's thread enters the server, asks and leaves; the first one to enter starts it:
+ *     TRY(server_enter(server, cancelled, err));
+ *     rc = server_ask(server, &exchange, "tools/call", params, err);
+ *     server_leave(server);
+ */
 #ifndef TOOLS_MCP_H
 #define TOOLS_MCP_H
 

@@ -1,4 +1,7 @@
-/* Calls that wait, as the gate knows them: views of events, and their waiters. For gate/ only. */
+/* Calls that wait, as the gate knows them: views of events, and their waiters. For gate/ only.
+ *
+ * A view is changed only by an event that was stored (follow), never by a request, so that after a restart the same
+ * events make the same view. */
 #ifndef GATE_CORE_VIEWS_H
 #define GATE_CORE_VIEWS_H
 
