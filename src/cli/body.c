@@ -573,6 +573,7 @@ struct str body_headline(struct arena *arena, const struct json *call)
     return str_empty(command) ? body_sentence(arena, call) : text_line(arena, command);
 }
 
+/* The server's words for decisions are for programs; people read these. */
 struct str body_decision(struct arena *arena, const struct json *object)
 {
     static const struct {

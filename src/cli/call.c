@@ -174,6 +174,7 @@ static int exit_of(struct str status)
     return err_exit(ERR_INTERNAL);
 }
 
+/* On standard output, since scripts read it: a changed input is the one that must be run. */
 static void tell(struct cli *cli, const struct json *json)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

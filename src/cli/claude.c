@@ -218,6 +218,7 @@ static void show_turn(const struct wrapper *w)
         (void)fputs("> ", stderr);
 }
 
+/* The end of a turn. Signals and the status line start anew; in one-shot use the result is what is printed. */
 static void on_result(struct wrapper *w, const struct claude_message *m)
 {
     bool failed = json_bool(m->json, "is_error", false);
@@ -598,6 +599,7 @@ static void take_sandbox(struct cli *cli)
     cli->argc = kept;
 }
 
+/* Combinations that Claude Code would refuse are refused here, before a session is made for them. */
 static struct rc read_arguments(struct wrapper *w, struct err *err)
 {
     struct cli *cli = w->cli;
@@ -619,6 +621,7 @@ static struct rc read_arguments(struct wrapper *w, struct err *err)
     return RC_OK;
 }
 
+/* Signals become bytes in a pipe, which the main loop reads beside everything else. */
 static struct rc catch_signals(struct err *err)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -685,6 +688,8 @@ static void end(struct wrapper *w)
     _exit(w->cli->status);
 }
 
+/* Three steps: begin makes the session and starts Claude Code, run passes messages until it ends, end waits for the
+ * record and exits with its status. */
 struct rc claude_command(struct cli *cli, struct err *err)
 {
     static struct wrapper wrapper; /* static: threads use it until the process ends */

@@ -62,6 +62,7 @@ static void put_cases(struct buf *buf)
     }
 }
 
+/* A script without calls to nod: completing a word must not wait for a program or a server. */
 static void bash(struct buf *buf)
 {
     buf_puts(buf, "# Completions of nod for bash: source <(nod completion bash)\n"

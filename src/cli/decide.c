@@ -262,6 +262,8 @@ static struct rc read_reach(struct cli *cli, struct deciding *deciding, struct e
     return RC_OK;
 }
 
+/* Everything that could allow more than was meant needs one more word: --yes for all, exactly one call for a changed
+ * input. */
 struct rc decide_approve_command(struct cli *cli, struct err *err)
 {
     struct deciding deciding = {.decision = "allow_once", .allows = true};

@@ -86,6 +86,7 @@ static struct rc learn_capabilities(struct desktop *desktop, struct err *err)
     return failed < 0 ? (struct rc){ERR_UNAVAILABLE} : RC_OK;
 }
 
+/* On an error nothing stays open. The library is loaded here, because only this command uses it. */
 struct rc desktop_open(const struct desktop_calls *calls, struct desktop **ret_desktop, struct err *err)
 {
     TRY(load(err));

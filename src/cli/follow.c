@@ -88,6 +88,7 @@ struct rc follow_last(const struct follow *follow, uint64_t *ret_last, struct er
     return RC_OK;
 }
 
+/* An event of type "error" is the server's last word: its history is another one, and going on would mix two. */
 static bool on_event(void *arg, struct str id, struct str type, struct str data)
 {
     ARENA_SCOPE(arena);

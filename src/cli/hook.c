@@ -134,6 +134,8 @@ static void refuse(struct hooked *hooked, const struct err *why)
     (void)file_put(STDOUT_FILENO, buf_str(&buf));
 }
 
+/* The whole message is read before anything else: without it not even a refusal can be written in the agent's form.
+ */
 static struct rc answer(struct hooked *hooked, struct err *err)
 {
     struct http_client *client;
@@ -150,6 +152,7 @@ static struct rc answer(struct hooked *hooked, struct err *err)
     return rc;
 }
 
+/* A failure is a refusal in the answer and not an exit status: these agents go on when a hook fails. */
 static struct rc run_hook(struct cli *cli, const struct agent *agent, struct err *err)
 {
     struct hooked hooked = {.cli = cli, .agent = agent};

@@ -204,6 +204,7 @@ static void begin_item(struct writer *w, const MD_BLOCK_LI_DETAIL *item)
     c->columns = text_width(str_of(c->lead));
 }
 
+/* Called by md4c at the start of each block; leave_block writes it, when its text is complete. */
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
     struct writer *w = arg;

@@ -278,6 +278,7 @@ static void print_part(struct buf *buf, struct arena *arena, const struct cli *c
     buf_putc(buf, '\n');
 }
 
+/* With --json nothing of this is printed: the server's answer is passed on as it came. */
 static void print_verdict(const struct cli *cli, struct arena *arena, const struct json *verdict)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

@@ -180,6 +180,7 @@ bool remote_printed(const struct cli *cli, const struct reply *reply)
     return cli->json;
 }
 
+/* Everything but letters, digits and a few marks, so that an id of an agent cannot become another path. */
 struct str remote_escape(struct arena *arena, struct str text)
 {
     static const char plain[] = "-._~";

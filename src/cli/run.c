@@ -363,6 +363,7 @@ static struct str prompt_of(struct cli *cli)
     return prompt;
 }
 
+/* Stores the prompt and the run; nothing runs before run_execute. A lost answer leaves a run that never began. */
 struct rc run_begin(struct running *running, struct str prompt, struct str session, struct err *err)
 {
     struct cli *cli = running->cli;
@@ -438,6 +439,8 @@ struct rc run_last_event(struct running *running, struct err *err)
     }
 }
 
+/* Without a prompt on a terminal it is a conversation. Events from before this command are not shown again, but a
+ * question that still waits is asked. */
 struct rc run_command(struct cli *cli, struct err *err)
 {
     static struct running the_run; /* static: a thread may use it until the process ends */

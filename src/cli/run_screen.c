@@ -165,6 +165,7 @@ static bool turn(struct run_screen *screen)
 
 /* ---- from beginning to end ---- */
 
+/* A conversation goes on in a session that is named; else one is made for this folder. */
 static struct rc have_session(struct running *running, const char *folder, struct err *err)
 {
     struct cli *cli = running->cli;
