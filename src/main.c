@@ -19,6 +19,8 @@ static void complain(const struct err *err)
     (void)fprintf(stderr, "nod: %s\n", buf_c(&buf));
 }
 
+/* The same program is also the supervisor of boxes and the first process inside one: that is looked at before anything
+ * else. A command whose output cannot be written has failed, whatever else it did. */
 int main(int argc, char **argv)
 {
     __attribute__((cleanup(cli_done))) struct cli cli = {0};

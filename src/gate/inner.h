@@ -38,24 +38,24 @@ struct gate {
     struct store *store;
     struct op *ended, **ended_end; /* operations to be given back, in order (op.c) */
     struct before_sleep before_sleep;
-    struct str home;
+    struct str home; /* the person's, for rules that name paths */
     int64_t timeout_seconds;
     struct map sessions;  /* id → struct session_slot */
-    struct timer *sessions_rest;
-    struct core core;
+    struct timer *sessions_rest; /* evicts sessions that nobody has used for a while */
+    struct core core; /* the part that decides (gate/core) */
     struct deadlines deadlines;
-    struct quotas quotas;
-    struct arena token_arena;
-    struct map tokens_by_hash;
-    const struct sign_key *key;
-    struct key_ring keys;
+    struct quotas quotas; /* what each token and session has waiting */
+    struct arena token_arena; /* of all tokens, revoked ones too: they are never freed */
+    struct map tokens_by_hash; /* digest of the secret → struct token */
+    const struct sign_key *key; /* the server's own; NULL: agents' tokens have random secrets */
+    struct key_ring keys; /* of people */
     enum signed_when signed_when;
-    struct tool_link *link;
+    struct tool_link *link; /* to the executor process; NULL: tools run in this one */
     int64_t recovery_ms;
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
-    bool store_away;
+    bool store_away; /* watchers were told that no event can come */
     struct op *catching, *catching_next; /* served by the read under way, and by the one after it */
     struct event last_call; /* the last TOOL_CALL of a delivered batch: its request comes with the next batch */
     struct arena last_call_arena;
