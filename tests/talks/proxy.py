@@ -613,6 +613,9 @@ for line in sys.stdin:
     message = json.loads(line)
     if message.get("method") == "initialize":
         print('{"jsonrpc":"2.0","id":7,"METHOD":"sampling/createMessage","Params":{}}')
+        print('{"jsonrpc":"2.0","id":8,"result":{"ResultType":"input_required","InputRequests":{"it":{"method":"sampling/createMessage"}}}}')
+        print('{"jsonrpc":"2.0","id":9,"result":{"resultType":"input_required","inputRequests":{"it":{"Method":"sampling/createMessage"}}}}')
+        print('{"jsonrpc":"2.0","id":10,"result":{"inputRequests":{"it":{"method":"sampling/createMessage"}}}}')
     if "id" in message and "method" in message:
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": []}}), flush=True)
 """
@@ -635,4 +638,4 @@ def test_names_in_other_letters_do_not_pass(world):
     must(not [m for m in heard(p.folder) if str(m.get("id")).startswith("90")], f"{heard(p.folder)}")
     p.close()
     p = Proxied(world, program=[sys.executable, "-c", OTHER_LETTERS])
-    must("other letters" in p.close()[1] and not [m for m in p.lines if "METHOD" in m], f"{p.lines}")
+    must("other letters" in p.close()[1] and not [m for m in p.lines if "METHOD" in m or "nputRequests" in json.dumps(m)], f"{p.lines}")

@@ -524,10 +524,21 @@ void proxy_from_client(void *arg, struct str line)
 
 static bool wants_more(const struct json *result) { return str_is(json_text(result, "resultType"), "input_required"); }
 
-/* Whether the server wants the client's model before it goes on. */
+/* False: a client that takes other letters for the same may find requests in the result that we do not see. */
+static bool is_spelled(const struct json *result)
+{
+    static const char *const names[] = {"resultType", "inputRequests", NULL}, *const method[] = {"method", NULL};
+    const struct json *wanted = json_get(result, "inputRequests");
+    bool good = rpc_spelled(result, names);
+    for (const struct json *one = wanted ? wanted->first : NULL; one && good; one = one->next)
+        good = rpc_spelled(one, method);
+    return good;
+}
+
+/* Whether the server wants the client's model before it goes on, or may be understood so. */
 static bool wants_model(const struct json *result)
 {
-    const struct json *wanted = wants_more(result) ? json_get(result, "inputRequests") : NULL;
+    const struct json *wanted = json_get(result, "inputRequests");
     for (const struct json *one = wanted ? wanted->first : NULL; one; one = one->next)
         if (str_is(json_text(one, "method"), "sampling/createMessage"))
             return true;
@@ -610,7 +621,7 @@ void proxy_from_server(void *arg, struct str line)
             note_dropped(proxy, "the server", err.text);
             return;
         }
-    } else if (json->type == JSON_OBJECT && !rpc_is_plain(json)) {
+    } else if (json->type == JSON_OBJECT && (!rpc_is_plain(json) || !is_spelled(json_get(json, "result")))) {
         note_dropped(proxy, "the server", "a member's name is written in other letters");
         return;
     } else if (json->type == JSON_OBJECT) {
