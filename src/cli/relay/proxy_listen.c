@@ -109,6 +109,7 @@ static void pass_by_itself(struct listen_session *session, struct shared *event)
     session->early[session->early_count++] = shared_ref(event);
 }
 
+/* Empty: it became too long. */
 static struct str replace(struct arena *arena, struct str text, struct str old, struct str new)
 {
     BUF_SCOPE(buf, PROXY_LINE_BYTES * 2);
@@ -118,7 +119,7 @@ static struct str replace(struct arena *arena, struct str text, struct str old, 
         text = str_sub(text, (size_t)(at - text.p) + old.n, text.n);
     }
     buf_put(&buf, text);
-    return arena_str(arena, buf_str(&buf));
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
 /* Our names are strings with their quotes, which stand for nothing else in a message. */
@@ -135,7 +136,8 @@ void proxy_listen_pass(struct listen_session *session, struct str line)
         return;
     struct listen_open *open = open_of(session, &m);
     bool ends = open && str_empty(m.method);
-    struct shared *event = event_of(open && session->stateless ? with_their_names(&arena, open, line) : line);
+    struct str theirs = open && session->stateless ? with_their_names(&arena, open, line) : line;
+    struct shared *event = str_empty(theirs) ? NULL : event_of(theirs);
     if (ends && open->request) {
         answer_whole(open, line);
         close_open(open);
