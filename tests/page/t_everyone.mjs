@@ -36,6 +36,7 @@ async function everyScreen(server, options, scheme) {
     same(await serious(page, scheme === "dark" ? ["color-contrast"] : undefined), [], `${where}, ${scheme}, ${options.viewport.width}`);
     if (!phone) return;
     same(await tooSmall(page), [], `too small for a finger on ${where}`);
+    same(await page.locator(".segments span").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > innerWidth).map((one) => one.textContent)), [], `choices that are cut on ${where}`);
     must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${where} scrolls sideways`);
   };
   const back = async () => { if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click(); };
