@@ -6,6 +6,7 @@
 #include "gate/core/core.h"
 
 #include "event/append.h"
+#include "event/life.h"
 #include "event/read.h"
 #include "event/shapes.h"
 
@@ -45,6 +46,17 @@ static void keep(struct report *r, const struct read *read, struct now now, stru
         keep_result(r, now, out);
 }
 
+/* The event says what this report has said, so that it need not be read. */
+static void take_own_result(struct report *r, uint64_t seq)
+{
+    struct call *call = &r->state;
+    if (!call_move(call->status, EVENT_TOOL_RESULT, LIFE_ANY, &call->status))
+        return;
+    call->result = r->content;
+    call->result_is_error = r->is_error;
+    call->result_seq = seq;
+}
+
 /* A refused append means that another report was kept first: the call is read again, and that result is told. */
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
@@ -72,7 +84,7 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
         } else if (op->append->outcome == APPEND_FAILED) {
             op->err = op->append->err;
         } else {
-            call_apply(op->arena, &r->state, &op->append->events[0]);
+            take_own_result(r, op->append->events[0].seq);
         }
         return;
     }
