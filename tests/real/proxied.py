@@ -13,7 +13,7 @@ from desk import HERE, Desk, desk, installed, python_with
 from others import node, replace
 from world import NOD, PATIENCE, eventually, must
 
-SDK, SERVERS, PYTHON, INSPECTOR = "1.32.2", "2026.8.31", "2.3.0", "2.12.0"
+SDK, SERVERS, PYTHON, INSPECTOR, MODERN = "1.32.2", "2026.8.31", "2.3.0", "2.12.0", "2.4.0"
 PACKAGES = f"@modelcontextprotocol/sdk@{SDK} @modelcontextprotocol/server-filesystem@{SERVERS} @modelcontextprotocol/server-everything@{SERVERS}"
 
 
@@ -56,6 +56,12 @@ class Client:
         self.process.stdin.write(json.dumps({"tag": self.tag, "name": name, "arguments": given}).encode() + b"\n")
         self.process.stdin.flush()
         return self.tag
+
+    def tools(self):
+        self.tag += 1
+        self.process.stdin.write(json.dumps({"tag": self.tag, "list": True}).encode() + b"\n")
+        self.process.stdin.flush()
+        return [tool["name"] for tool in self.said(self.tag)["tools"]]
 
     def said(self, tag):
         answer = eventually(lambda: self.answers.get(tag), lambda: f"an answer to {tag}: {self.answers}, {self.complaint()}")
@@ -140,15 +146,22 @@ def test_a_write_is_asked_and_a_read_passes_by_a_rule(place, kind):
         client.close()
 
 
+@contextlib.contextmanager
+def listening(d, name, *behind):
+    """The address of nod mcp proxy --listen in front of a program."""
+    program = proxy(d, name, "--listen", "127.0.0.1:0", "--", *behind)
+    with open(program[program.index("--identity") + 1], encoding="utf-8") as file:
+        d.world.environment["MCP_TOKEN"] = json.load(file)["token"]
+    run = d.run(program)
+    yield eventually(lambda: re.search(r"http://[0-9.:]+/mcp", run.err), lambda: f"it listens: {run.err}")[0]
+    run.process.terminate()
+    run.ends()
+
+
 @each
 def test_the_reference_server_over_http(place, kind):
     """nod mcp proxy --listen in front of a program; the server is killed while a call waits."""
-    with table(place) as d:
-        identity = json.loads(d.nod("mcp", "install").ends().out)["args"][2]
-        with open(identity, encoding="utf-8") as file:
-            place.environment["MCP_TOKEN"] = json.load(file)["token"]
-        run = d.nod("mcp", "proxy", "--identity", identity, "--name", "fs", "--listen", "127.0.0.1:0", "--", node(), server("filesystem"), d.project)
-        url = eventually(lambda: re.search(r"http://[0-9.:]+/mcp", run.err), lambda: f"it listens: {run.err}")[0]
+    with table(place) as d, listening(d, "fs", node(), server("filesystem"), d.project) as url:
         d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs & readOnly"})
         client = Client(d, [*CLIENTS[kind](), url])
         path = os.path.join(d.project, "made.txt")
@@ -161,8 +174,6 @@ def test_the_reference_server_over_http(place, kind):
         client.said(wanted)
         check_written(d, client, path)
         client.close()
-        run.process.terminate()
-        run.ends()
 
 
 def test_a_changed_definition_of_the_reference_server_is_asked_again(place):
@@ -296,6 +307,58 @@ def test_an_answer_that_breaks_off_is_asked_for_again(place):
         must(words(client.said(client.call("cut"))) == "cut 1", "the answer is lost")
         must(words(client.said(client.call("count"))) == "call 2", "the call was posted twice")
         eventually(lambda: client.said(client.call("add")) and words(client.said(client.call("late"))) == "late", "the new tool")
+
+
+def modern(kind, *more):
+    """The SDK of the revision without a handshake (2026-07-28): its client, or a server of it."""
+    path = installed(f"mcp-modern-{MODERN}", f"@modelcontextprotocol/client@{MODERN} @modelcontextprotocol/server@{MODERN}", "@modelcontextprotocol/server/package.json")
+    return [node(), os.path.join(HERE, "mcp_modern.mjs"), os.path.dirname(os.path.dirname(os.path.dirname(path))), kind, *more]
+
+
+def without_a_handshake(d, client):
+    """A write is asked about, a read passes by a rule; a call in several rounds is asked about once, and for the client's model."""
+    d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__new & readOnly"})
+    path = os.path.join(d.project, "größe.txt")
+    must(client.tools() == ["write", "read", "form", "think"], "not its tools")
+    wanted = client.call("write", path=path, content="bad")
+    d.decide(d.waiting()[0], "deny", feedback="not this one")
+    refused = client.said(wanted)
+    must(refused["isError"] and words(refused) == "not this one" and not os.path.exists(path), f"{refused}")
+    wanted = client.call("write", path=path, content="good")
+    d.decide(d.waiting()[0], updatedInput={"path": path, "content": "better"})
+    must(words(client.said(wanted)) == "written" and d.read("größe.txt") == "better", "not as edited")
+    must(words(client.said(client.call("read", about="it"))) == "read it", "the rule does not hold")
+    wanted = client.call("form", about="colours")
+    d.decide(d.waiting()[0])
+    must(words(client.said(wanted)) == "red" and not d.admin.pending(), f"asked twice: {d.admin.pending()}")
+    for decision, heard in (("deny", "leave my model alone"), ("allow_once", "thought")):
+        wanted = client.call("think", about="life")
+        call = d.waiting()[0]
+        d.decide(call)
+        model = eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] == "mcp__new__sampling"], lambda: f"the model is asked for: {client.answers}")[0]
+        must("Think." in json.dumps(model["toolCall"]["input"]), f"{model}")
+        d.decide(model, decision, feedback="leave my model alone")
+        must(heard in words(client.said(wanted)), f"{client.answers}")
+    client.close()
+
+
+def test_without_a_handshake_a_program(place):
+    with table(place) as d:
+        without_a_handshake(d, Client(d, modern("client", *proxy(d, "new", "--", *modern("server")))))
+
+
+def test_without_a_handshake_over_http(place):
+    with table(place) as d, listening(d, "new", *modern("server")) as url:
+        without_a_handshake(d, Client(d, modern("client", url)))
+
+
+def test_without_a_handshake_a_server_on_the_web(place):
+    """Its headers repeat what the message says, also an argument that the definition of the tool marks."""
+    with table(place) as d, subprocess.Popen(modern("web"), stdout=subprocess.PIPE, text=True) as web:
+        try:
+            without_a_handshake(d, Client(d, modern("client", *proxy(d, "new", "--url", web.stdout.readline().strip()))))
+        finally:
+            web.kill()
 
 
 def test_claude_code_as_the_client(place):
