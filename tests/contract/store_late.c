@@ -308,6 +308,105 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     backend->close(writer);
 }
 
+/* ---- many at once ---- */
+
+/* One of several agents, each in a session of its own: it asks, looks, is answered, and looks again. */
+struct agent {
+    struct rig *rig;
+    struct agents *all;
+    char session[8], call[16];
+    unsigned calls;
+    bool answered;
+};
+
+enum { AGENTS = 6, CALLS_EACH = 60 };
+
+struct agents {
+    struct agent each[AGENTS];
+    unsigned ended;
+};
+
+static void agent_asks(struct agent *agent);
+static void agent_keeps(struct agent *agent, struct append *append);
+
+/* Readers look while the writer keeps what the others do, and fills the tables. */
+static void agent_has_list(struct read *read)
+{
+    struct agent *agent = read->arg;
+    bool answered = agent->answered;
+    assert_int_equal(read->err.code, ERR_OK);
+    assert_int_equal(read->open_count, answered ? 0 : 1);
+    read_free(read);
+    if (answered) {
+        agent_asks(agent);
+        return;
+    }
+    agent->answered = true;
+    agent_keeps(agent, rig_answer(agent->session, agent->call, "{}"));
+}
+
+static void agent_has_call(struct read *read)
+{
+    struct agent *agent = read->arg;
+    assert_int_equal(read->err.code, ERR_OK);
+    assert_int_equal(read->event_count, agent->answered ? 3 : 2);
+    read_free(read);
+    struct read *list = rig_question(READ_OPEN, agent->session);
+    list->done = agent_has_list;
+    list->arg = agent;
+    store_read(agent->rig->store, list);
+}
+
+static void agent_kept(struct append *append)
+{
+    struct agent *agent = append->arg;
+    assert_int_equal(append->outcome, APPEND_KEPT);
+    append_free(append);
+    struct read *read = rig_question(READ_CALL, agent->session);
+    read->call = arena_str(&read->arena, str_of(agent->call));
+    read->done = agent_has_call;
+    read->arg = agent;
+    store_read(agent->rig->store, read);
+}
+
+static void agent_keeps(struct agent *agent, struct append *append)
+{
+    append->done = agent_kept;
+    append->arg = agent;
+    store_append(agent->rig->store, append);
+}
+
+static void agent_asks(struct agent *agent)
+{
+    if (agent->calls++ == CALLS_EACH) {
+        if (++agent->all->ended == AGENTS)
+            loop_stop(agent->rig->loop);
+        return;
+    }
+    agent->answered = false;
+    (void)snprintf(agent->call, sizeof agent->call, "c%u", agent->calls);
+    struct append *append = rig_ask(agent->session, agent->call, 0);
+    append->deadline_ms = 0;
+    agent_keeps(agent, append);
+}
+
+/* What each has kept it finds at once, wherever it stands: in the writer's memory, in the tables, or between them. */
+static void calls_are_found_while_others_are_kept(void **state)
+{
+    struct rig *rig = *state;
+    struct agents agents = {0};
+    rig_open(rig);
+    for (unsigned i = 0; i < AGENTS; i++) {
+        struct agent *agent = &agents.each[i];
+        *agent = (struct agent){.rig = rig, .all = &agents};
+        (void)snprintf(agent->session, sizeof agent->session, "s%u", i);
+        agent_asks(agent);
+    }
+    loop_run(rig->loop);
+    assert_int_equal(agents.ended, AGENTS);
+    rig_verify_well(rig, AGENTS * CALLS_EACH * 3);
+}
+
 int main(void)
 {
     if (!layer_register(count, NULL))
@@ -320,6 +419,7 @@ int main(void)
         TEST(tables_are_filled_behind_the_answer),
         TEST(calls_that_wait_are_listed_late),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
+        TEST(calls_are_found_while_others_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
