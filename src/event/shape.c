@@ -4,8 +4,6 @@
 #include "base/limits.h"
 #include "base/stamp.h"
 
-#include <endian.h>
-
 /* ---- the tables ---- */
 
 #define SHAPE_T_text .type = SHAPE_TEXT
@@ -155,13 +153,13 @@ struct shape_cursor {
     const char *at, *end;
 };
 
-static inline void pass_blanks(struct shape_cursor *c)
+static void pass_blanks(struct shape_cursor *c)
 {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t' || *c->at == '\r'))
         c->at++;
 }
 
-static inline bool pass(struct shape_cursor *c, char byte)
+static bool pass(struct shape_cursor *c, char byte)
 {
     pass_blanks(c);
     if (c->at == c->end || *c->at != byte)
@@ -170,40 +168,11 @@ static inline bool pass(struct shape_cursor *c, char byte)
     return true;
 }
 
-/* The bit 0x80 of each byte that is `byte`, up to the first of them; later bytes may have it, too. */
-static uint64_t bytes_that_are(uint64_t eight, unsigned char byte)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t zeros = eight ^ ones * byte;
-    return (zeros - ones) & ~zeros & ones * 0x80;
-}
-
-/* Most strings are short and have no backslash: their end is looked for in eight bytes at once. NULL: not found so. */
-static const char *find_near_quote(const char *at, const char *end)
-{
-    enum { WORDS = 3 };
-    for (int i = 0; i < WORDS && end - at >= 8; i++, at += 8) {
-        uint64_t eight;
-        memcpy(&eight, at, sizeof eight);
-        eight = le64toh(eight);
-        uint64_t quotes = bytes_that_are(eight, '"'), slashes = bytes_that_are(eight, '\\');
-        if (quotes | slashes) {
-            const char *first = at + __builtin_ctzll(quotes | slashes) / 8;
-            return *first == '"' ? first : NULL;
-        }
-    }
-    return NULL;
-}
-
 /* Behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to the
  * string. */
 static bool pass_string(struct shape_cursor *c)
 {
-    const char *from = ++c->at, *near = find_near_quote(from, c->end);
-    if (near) {
-        c->at = near + 1;
-        return true;
-    }
+    const char *from = ++c->at;
     for (const char *quote; c->at < c->end && (quote = memchr(c->at, '"', (size_t)(c->end - c->at)));) {
         const char *slash = quote;
         while (slash > from && slash[-1] == '\\')
