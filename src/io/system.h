@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/sockios.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -72,6 +74,19 @@ static inline int system_unsent_bytes(int fd)
 }
 
 /* ---- processes ---- */
+
+/* "TERM" for SIGTERM; NULL where it has no name. Elsewhere only those that end programs every day have one. */
+static inline const char *system_signal_name(int number)
+{
+#ifdef __GLIBC__
+    return sigabbrev_np(number);
+#else
+    static const char *const names[] = {[SIGHUP] = "HUP",   [SIGINT] = "INT",   [SIGQUIT] = "QUIT", [SIGILL] = "ILL",
+                                        [SIGABRT] = "ABRT", [SIGBUS] = "BUS",   [SIGFPE] = "FPE",   [SIGKILL] = "KILL",
+                                        [SIGSEGV] = "SEGV", [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM"};
+    return number > 0 && (size_t)number < sizeof names / sizeof *names ? names[number] : NULL;
+#endif
+}
 
 /* A descriptor that can be read when the process ends; -1 where there is none: then callers look from time to time. */
 static inline int system_open_process(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

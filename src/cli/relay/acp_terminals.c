@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "box/supervisor.h"
 #include "io/place.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -57,7 +58,7 @@ static void put_status(struct json_out *out, int status)
         json_put_null(out);
     json_key(out, "signal");
     if (WIFSIGNALED(status))
-        json_put_str(out, str_of(sigabbrev_np(WTERMSIG(status))));
+        json_put_str(out, str_of(system_signal_name(WTERMSIG(status))));
     else
         json_put_null(out);
 }
@@ -122,7 +123,7 @@ static int wait_for_end(struct acp_terminal *terminal)
     lock(terminal->acp);
     buf_printf(&terminal->output, "it cannot be started: %s\n", strerror(report.value));
     unlock(terminal->acp);
-    return W_EXITCODE(CANNOT_START, 0);
+    return CANNOT_START << 8;
 }
 
 /* With the lock held. */
