@@ -185,7 +185,7 @@ static void free_server(struct http_server *server)
     buf_done(&server->head);
     shared_unref(server->beat);
     shared_unref(server->ping);
-    tls_free(server->tls);
+    tls_close(server->tls);
     free(server);
 }
 

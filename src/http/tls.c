@@ -248,7 +248,7 @@ struct rc tls_open(const char *cert_file, const char *key_file, struct tls **ret
     return RC_OK;
 }
 
-void tls_free(struct tls *tls)
+void tls_close(struct tls *tls)
 {
     if (!tls)
         return;

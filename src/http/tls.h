@@ -15,7 +15,7 @@ struct tls_session;
 /* PEM files. They are read anew when they have changed (tls_session_new); files that do not fit together then leave the
  * old certificate in force. */
 struct rc tls_open(const char *cert_file, const char *key_file, struct tls **ret_tls, struct err *err);
-void tls_free(struct tls *tls);
+void tls_close(struct tls *tls);
 /* Calls `add` with each DNS name and address of the certificate, addresses of IPv6 in brackets. */
 void tls_each_name(const struct tls *tls, void (*add)(void *arg, struct str name), void *arg);
 
