@@ -333,6 +333,8 @@ static void *wait_at_gate(void *arg)
     bool taken_back = atomic_load(&held->cancelled);
     bool allowed = rc_ok(rc) && (held->covered || (call.status == CALL_ALLOWED && call_allowed(&call)));
     struct str edited = held->samples ? STR_NONE : call.updated_input;
+    if (!allowed && (held->round || held->covered))
+        end_call(held); /* before the client hears of it and calls again */
     if (held->form && !taken_back)
         answer_form(held, rc_ok(rc) ? &call : NULL);
     else if (allowed && !held->form)
@@ -343,8 +345,6 @@ static void *wait_at_gate(void *arg)
         refuse(held, arena_printf(&held->arena, "Nod did not allow this: %s", err.text));
     if (held->round && allowed)
         relay_report(&proxy->gate, held->call, STR("\"the client was asked\""), false);
-    if (!allowed && (held->round || held->covered))
-        end_call(held);
     lock(proxy);
     if (!held->forwarded)
         unlist(held);
