@@ -132,7 +132,10 @@ class Estate:
 
     def state(self):
         """What no refused request may change: rules and tokens; and the log's head."""
-        return ([self.admin.ok("GET", "/api/policy"), self.admin.ok("GET", "/api/tokens")],
+        tokens = self.admin.ok("GET", "/api/tokens")["tokens"]
+        for token in tokens:
+            token.pop("lastUsedAt", None)  # a refused request is a use, too
+        return ([self.admin.ok("GET", "/api/policy"), tokens],
                 self.admin.ok("GET", "/api/approvals/pending?limit=1")["seq"])
 
     def changed_since(self, before):

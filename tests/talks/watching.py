@@ -78,7 +78,7 @@ def test_the_log_tells_the_life_of_an_approval(world):
     admin.call(made["threadId"], "Bash", {"command": "x"}, id="c2")
     server.kill()
     server.start()
-    eventually(lambda: any("c2" in line for line in lines(server, "recovered")), lambda: f"a line about the recovery:\n{server.log()}")
+    eventually(lambda: any("calls=1" in line for line in lines(server, "wait again")), lambda: f"a line about the recovery:\n{server.log()}")
     admin.patch(f"/api/sessions/{made['id']}", {"approvalTimeoutSeconds": 1})
     admin.call(made["threadId"], "Bash", {"command": "x"}, id="c3")
     eventually(lambda: any("c3" in line and "time" in line.replace("time=", "", 1) for line in server.log().splitlines()
