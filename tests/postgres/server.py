@@ -53,16 +53,24 @@ class Postgres:
     def start(self):
         settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=300",
                     "shared_buffers=64MB", "max_wal_size=1GB", *self.settings]
-        with open(os.path.join(self.folder, "log"), "ab") as log:
-            arguments = [word for setting in settings for word in ("-c", setting)]
-            self.process = subprocess.Popen(self.command("postgres", "-D", self.data, *arguments), cwd=self.folder,
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        arguments = [word for setting in settings for word in ("-c", setting)]
         end = time.monotonic() + 180
+        self.launch(arguments)
         while subprocess.run(self.command("pg_isready", "-q", "-h", self.folder), check=False).returncode:
-            if time.monotonic() > end or self.process.poll() is not None:
+            if time.monotonic() > end:
                 raise SystemExit("PostgreSQL does not start:\n" + self.log())
+            if self.process.poll() is not None:
+                # A process that the postmaster forked while it was killed still holds the shared memory; it ends by itself.
+                if "is still in use" not in self.log()[-400:]:
+                    raise SystemExit("PostgreSQL does not start:\n" + self.log())
+                self.launch(arguments)
             time.sleep(0.02)
         return self
+
+    def launch(self, arguments):
+        with open(os.path.join(self.folder, "log"), "ab") as log:
+            self.process = subprocess.Popen(self.command("postgres", "-D", self.data, *arguments), cwd=self.folder,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def log(self):
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as log:
