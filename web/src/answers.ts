@@ -132,12 +132,15 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
   answered(item.key, closed);
   state.items.delete(item.key);
   // A person who went to another screen meanwhile is not called back.
-  if (open && /^(#\/?|#\/request\/.*)?$/.test(location.hash)) show(next);
+  if (open && staysInInbox()) show(next);
   else if (open) state.open = null;
   toast(`${item.p.toolCall.name} ${DECISIONS[closed.decision] ?? closed.decision}`, isAllow(closed.decision) ? "good" : "bad");
 }
 
 /* ---- what is on screen ---- */
+
+/* By the address, not by the route: a person who goes to another screen has changed the address before the page hears of it. */
+export const staysInInbox = (): boolean => /^(#\/?|#\/request\/.*)?$/.test(location.hash);
 
 export function show(key: string | null): void {
   const before = state.open;
@@ -147,7 +150,7 @@ export function show(key: string | null): void {
   if (item) { item.fresh = false; item.changed = false; }
   const hash = key === null ? "#/" : `#/request/${key.split("\n").map(encodeURIComponent).join("/")}`;
   // From another screen it is a step, which Back undoes; within the inbox it is none. Neither makes a hashchange.
-  if (location.hash !== hash) history[/^(#\/?|#\/request\/.*)?$/.test(location.hash) ? "replaceState" : "pushState"](null, "", hash);
+  if (location.hash !== hash) history[staysInInbox() ? "replaceState" : "pushState"](null, "", hash);
   state.route = hash;
   changed();
 }

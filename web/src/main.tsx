@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { forgetKey, login, Refused } from "./api";
 import { showCount } from "./alerts";
-import { show, undo } from "./answers";
+import { show, staysInInbox, undo } from "./answers";
 import { Figures } from "./figures";
 import { Inbox } from "./inbox";
 import { KEYS, isInbox, listenToKeys } from "./keys";
@@ -138,7 +138,7 @@ function App() {
   useEffect(() => showCount(count), [count, store.connection]);
   useEffect(() => {
     // On a wide screen the oldest request is open at once, when nothing else is.
-    if (store.loaded && store.open === null && count > 0 && wideEnough() && isInbox() && !/nothing/.test(store.route)) {
+    if (store.loaded && store.open === null && count > 0 && wideEnough() && isInbox() && staysInInbox() && !/nothing/.test(store.route)) {
       const first = shownOrder()[0];
       if (first && !dismissed) show(first.key);
     }
