@@ -1,4 +1,5 @@
 """nod mcp proxy --listen: Streamable HTTP by hand. The official SDKs are clients in tests/real."""
+import contextlib
 import http.client
 import json
 import os
@@ -79,8 +80,9 @@ class Listening(Proxied):
         """The processes of the sessions."""
         found = []
         for thread in os.listdir(f"/proc/{self.process.pid}/task"):
-            with open(f"/proc/{self.process.pid}/task/{thread}/children", encoding="utf-8") as file:
-                found += [int(pid) for pid in file.read().split()]
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+                with open(f"/proc/{self.process.pid}/task/{thread}/children", encoding="utf-8") as file:
+                    found += [int(pid) for pid in file.read().split()]
         return found
 
     def close(self):
