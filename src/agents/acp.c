@@ -205,8 +205,8 @@ static struct str own_name(const struct acp_reading *r)
     return r->input && r->input->type == JSON_OBJECT && name.n <= LIMIT_NAME_BYTES / 2 ? name : STR_NONE;
 }
 
-/* What the agent shows is turned into a call of a tool that rules know. The order matters: a command may also show a
- * difference. */
+/* Turns the tool call that the agent shows into a call of a tool that rules know. The order matters: a command may
+ * also show a difference. */
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err)
 {

@@ -289,7 +289,7 @@ struct thread_search {
     void (*then)(struct exchange *x, const struct session *session);
 };
 
-/* The same 404 for a thread that is not there and for one that the token may not see: the answer tells neither from
+/* Answers 404 both for a thread that is not there and for one that the token may not see: the answer tells neither from
  * the other. */
 static void thread_found(struct op *op)
 {

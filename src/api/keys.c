@@ -64,7 +64,7 @@ static struct rc issue_for_request(struct exchange *x, struct str key, struct st
     return RC_OK;
 }
 
-/* The same reader as for the decision itself, so that what is shown for signing is what will be decided. */
+/* Reads the body by the function that the decision itself uses, so that a person signs exactly what is decided. */
 static struct rc issue_for_decision(struct exchange *x, struct str key, struct statement *ret, struct err *err)
 {
     struct decide *d = arena_new(x->arena, struct decide);

@@ -85,7 +85,7 @@ static struct rc check_width(const struct exchange *x, unsigned scopes, struct e
                    scope_name(more & -more));
 }
 
-/* Nobody can make a token that may do more than the one that makes it (check_width). */
+/* A new token may do at most as much as the one that makes it (check_width). */
 static struct rc read_token(struct exchange *x, struct token_change *change, struct err *err)
 {
     struct str role = STR_NONE;

@@ -52,7 +52,7 @@ bool agent_box_wanted(const struct cli *cli)
 
 /* ---- who may be reached ---- */
 
-/* The same host and port are the same call, so that each is asked about once in a session. */
+/* Makes the call's id from host and port, so that each pair is asked about once in a session. */
 static struct str net_id(struct arena *arena, const struct egress_target *target)
 {
     char hex[DIGEST_HEX_BYTES];
