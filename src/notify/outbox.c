@@ -2,8 +2,8 @@
  *
  *  1. State is a fold of the log: a request plans deliveries, DELIVERY_CLAIMED says that a process is about to send
  *     one, DELIVERY_ENDED what came of it, an answer ends those that nobody has claimed. Every process on a store
- *     computes the same deliveries with the same ids, so any of them can go on. A snooze delays deliveries that nobody
- *     has claimed, an assignment gives them to one person.
+ *     computes the same deliveries with the same ids, so any of them can go on. A snooze delays deliveries, also those
+ *     that are to be tried again; an assignment gives those that nobody has claimed to one person.
  *  2. Nothing is sent before its claim is kept, and the claim of a request is kept only while it is not answered: so
  *     nothing begins to be sent after the answer, at whatever node that came.
  *  3. Of two claims the first in the log's order wins. A claim holds for a lease, measured by each process from when
@@ -204,25 +204,46 @@ static bool is_moved(const struct notify *n, const struct delivery *delivery)
            (delivery->purpose == PURPOSE_ASK || !is_of(n, delivery, n->config.routes[asked->assigned].person));
 }
 
-/* When it is due follows from its plan, the snooze and the assignment, in whatever order they came. */
-void outbox_place(struct notify *n, struct delivery *delivery)
+/* Due as planned, or when the snooze of a waiting call is over. */
+static void set_due(struct notify *n, struct delivery *delivery)
 {
-    int64_t snoozed_ms = delivery->purpose == PURPOSE_ASSIGN ? 0 : delivery->asked->snoozed_ms;
+    const struct asked *asked = delivery->asked;
+    bool waits = purpose_asks(delivery->purpose) && delivery->purpose != PURPOSE_ASSIGN && !asked->answered;
+    int64_t snoozed_ms = waits ? asked->snoozed_ms : 0;
     notify_remove_due(n, delivery);
-    delivery->moved = is_moved(n, delivery);
-    if (delivery->moved) {
-        delivery->state = OVER;
-        return;
-    }
     delivery->due_ms = delivery->plan_ms > snoozed_ms ? delivery->plan_ms : snoozed_ms;
     notify_add_due(n, delivery);
 }
 
+/* When it is due follows from its plan, the snooze and the assignment, in whatever order they came. */
+void outbox_place(struct notify *n, struct delivery *delivery)
+{
+    delivery->moved = is_moved(n, delivery);
+    if (!delivery->moved) {
+        set_due(n, delivery);
+        return;
+    }
+    notify_remove_due(n, delivery);
+    delivery->state = OVER;
+}
+
+void outbox_retry(struct notify *n, struct delivery *delivery, int64_t at_ms)
+{
+    delivery->plan_ms = at_ms;
+    set_due(n, delivery);
+}
+
+/* One that was claimed may have been sent: its person is asked, whoever else the call was assigned to. */
 static void place_again(struct notify *n, struct asked *asked)
 {
-    for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
-        if (purpose_asks(delivery->purpose) && !delivery->claimed && (delivery->state == DUE || delivery->moved))
+    for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next) {
+        if (!purpose_asks(delivery->purpose) || (delivery->state != DUE && !delivery->moved))
+            continue;
+        if (delivery->claimed)
+            set_due(n, delivery);
+        else
             outbox_place(n, delivery);
+    }
 }
 
 /* ---- following the log ---- */
@@ -472,11 +493,8 @@ static void follow_claimed(struct notify *n, const struct event *event)
     delivery->lease_ms = shared || ours ? now_ms + n->config.lease_ms : 0;
     if (ours || delivery->state != DUE)
         return;
-    notify_remove_due(n, delivery);
     delivery->attempts++;
-    if (delivery->due_ms < delivery->lease_ms)
-        delivery->due_ms = delivery->lease_ms;
-    notify_add_due(n, delivery);
+    outbox_retry(n, delivery, delivery->plan_ms < delivery->lease_ms ? delivery->lease_ms : delivery->plan_ms);
 }
 
 void outbox_end(struct notify *n, struct delivery *delivery)

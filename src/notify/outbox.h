@@ -138,6 +138,8 @@ void outbox_tell(struct watcher *watcher, struct happening *happening);
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
 /* Makes a delivery that was not claimed due, as far as its call is not snoozed or assigned to another person. */
 void outbox_place(struct notify *n, struct delivery *delivery);
+/* Makes a delivery due once more, at that time or when its call is no longer snoozed. */
+void outbox_retry(struct notify *n, struct delivery *delivery, int64_t at_ms);
 /* Another process has sent the delivery or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);

@@ -45,8 +45,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
     bool asks = purpose_asks(delivery->purpose);
     delivery->lease_ms = 0;
     if (s->too_late) { /* no attempt: a withdrawal would wait for minutes after two of these */
-        delivery->due_ms = clock_wall_ms();
-        notify_add_due(n, delivery);
+        outbox_retry(n, delivery, clock_wall_ms());
         return;
     }
     delivery->attempts++;
@@ -57,8 +56,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
         if (s->sending.retry_after_ms > wait_ms && s->sending.retry_after_ms <= 3600000)
             wait_ms = s->sending.retry_after_ms;
         /* Whether it arrived is not known: if its call was answered it is withdrawn now. */
-        delivery->due_ms = clock_wall_ms() + (asks && delivery->asked->answered ? 0 : wait_ms);
-        notify_add_due(n, delivery);
+        outbox_retry(n, delivery, clock_wall_ms() + (asks && delivery->asked->answered ? 0 : wait_ms));
         return;
     }
     delivery->state = s->sent ? SENT : OVER;
@@ -230,10 +228,10 @@ static void put_back(struct notify *n, struct delivery *delivery, const struct a
         outbox_forget_if_over(n, delivery->asked);
         return;
     }
-    delivery->due_ms = now_ms + (failed ? STORE_AWAY_MS : 0);
-    if (delivery->due_ms < delivery->lease_ms && !(failed && delivery->ours)) /* another process may be sending it */
-        delivery->due_ms = delivery->lease_ms;
-    notify_add_due(n, delivery);
+    int64_t at_ms = now_ms + (failed ? STORE_AWAY_MS : 0);
+    if (at_ms < delivery->lease_ms && !(failed && delivery->ours)) /* another process may be sending it */
+        at_ms = delivery->lease_ms;
+    outbox_retry(n, delivery, at_ms);
 }
 
 static void claim_kept(struct append *append)

@@ -48,6 +48,22 @@ def test_a_snooze_holds_reminders_back_and_no_deadline(world):
     must([k.get("until") for k in kept] == [until, None] and all(k["toolCallId"] == "c1" and k["by"] for k in kept), kept)
 
 
+def test_a_snooze_holds_back_what_is_tried_again(world):
+    """Its first attempt was refused; it waits for the second when the call is snoozed, and when the server starts again."""
+    server, admin, receivers = place(world, "ann", statuses=(503,) * 20, after="0s")
+    session = ask(admin, "c1")
+    eventually(lambda: receivers["ann"].posts and due(admin, "ann"), "it is to be tried again")
+    until = mark(admin, session, "c1", "snooze", seconds=3600)["snoozedUntil"]
+    eventually(lambda: due(admin, "ann") == [until], lambda: f"it waits until then: {deliveries(admin)}")
+    tried = len(receivers["ann"].posts)
+    server.kill()
+    admin = server.start().admin()
+    eventually(lambda: due(admin, "ann") == [until], lambda: f"a restart knows it: {deliveries(admin)}")
+    must(len(receivers["ann"].posts) == tried, "it was sent during the snooze")
+    mark(admin, session, "c1", "snooze", seconds=0)
+    eventually(lambda: len(receivers["ann"].posts) > tried, lambda: f"it is tried again: {deliveries(admin)}")
+
+
 def test_a_snoozed_call_times_out_and_is_answered_as_ever(world):
     admin = world.server().admin()
     session = admin.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}, "approvalTimeoutSeconds": 3})
