@@ -2,7 +2,6 @@
 #include "cli/inbox.h"
 
 #include "base/limits.h"
-#include "base/stamp.h"
 #include "cli/editor.h"
 #include "cli/settings.h"
 #include "cli/view.h"
@@ -106,16 +105,6 @@ static void fill_open(struct inbox *inbox)
         tui_fill(tui, tui_read_call(&tui->arena, whole, STR_NONE));
 }
 
-/* The server says when a snooze is over: where its clock is behind ours, it is asked once in a second. */
-static void wake_at(struct inbox *inbox, struct str until)
-{
-    int64_t at_ms, soon_ms = clock_wall_ms() + 1000;
-    if (!stamp_parse(until, &at_ms))
-        return;
-    at_ms = at_ms > soon_ms ? at_ms : soon_ms;
-    inbox->wake_ms = inbox->wake_ms && inbox->wake_ms < at_ms ? inbox->wake_ms : at_ms;
-}
-
 /* The list as it is now, with whole calls where the list has them cut. */
 static struct rc read_list(struct inbox *inbox, struct err *err)
 {
@@ -130,9 +119,7 @@ static struct rc read_list(struct inbox *inbox, struct err *err)
     const struct json *pending = json_get(list.json, "pendingApprovals");
     struct tui_call *calls = arena_array(&arena, struct tui_call, pending->count + 1);
     size_t count = 0;
-    inbox->wake_ms = 0;
-    for (const struct json *p = pending->first; p; p = p->next)
-        wake_at(inbox, json_text(p, "snoozedUntil"));
+    inbox->wake_ms = view_wake_ms(pending);
     for (int snoozed = 0; snoozed < 2; snoozed++) /* at the end of the list */
         for (const struct json *p = pending->first; p; p = p->next)
             if ((json_text(p, "snoozedUntil").n > 0) == snoozed)

@@ -5,6 +5,7 @@
 #include "cli/view.h"
 #include "io/clock.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 static struct str age_of(struct arena *arena, const struct json *call)
@@ -70,16 +71,18 @@ static const char *what_to_do(struct arena *arena, const struct json *call)
     return "nod approve, or nod deny -m WORDS";
 }
 
-/* Prints the list, or the only waiting call in full, or that none waits. */
-static struct rc pending_print(struct cli *cli, struct err *err)
+/* Prints the list, or the only waiting call in full, or that none waits. `ret_wake_ms`: when the list is another one
+ * without an event; see view_wake_ms. */
+static struct rc pending_print(struct cli *cli, int64_t *ret_wake_ms, struct err *err)
 {
     ARENA_SCOPE(arena);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct reply reply;
     TRY(view_pending(cli, &arena, option_text(cli, "session"), &reply, err));
+    const struct json *calls = json_get(reply.json, "pendingApprovals");
+    *ret_wake_ms = view_wake_ms(calls);
     if (remote_printed(cli, &reply))
         return RC_OK;
-    const struct json *calls = json_get(reply.json, "pendingApprovals");
     const struct json *sessions = calls->count ? titles(cli, &arena) : NULL;
     buf_put(&buf, view_new_keys(&arena, json_get(reply.json, "newKeys")));
     if (calls->count == 0) {
@@ -100,34 +103,78 @@ static struct rc pending_print(struct cli *cli, struct err *err)
 
 /* ---- watching ---- */
 
-static enum follow_on redraw(void *arg, const struct json *event)
+enum { AWAY_MS = 1000 };
+
+/* The list on the screen; the thread that follows events draws it, and one that waits for the end of a snooze. */
+struct pending_watch {
+    struct cli *cli;
+    pthread_mutex_t lock;    /* held while the list is drawn; guards wake_ms */
+    pthread_cond_t changed;  /* wake_ms is another */
+    int64_t wake_ms;         /* 0: nothing is snoozed */
+};
+
+/* With the lock held. */
+static enum follow_on draw(struct pending_watch *watching, bool again)
 {
-    struct cli *cli = arg;
+    struct cli *cli = watching->cli;
     if (!cli->json)
-        cli_out(cli->width ? STR("\033[H\033[2J") : event ? STR("\n") : STR(""));
-    if (rc_bad(pending_print(cli, NULL)))
+        cli_out(cli->width ? STR("\033[H\033[2J") : again ? STR("\n") : STR(""));
+    struct rc rc = pending_print(cli, &watching->wake_ms, NULL);
+    (void)pthread_cond_broadcast(&watching->changed);
+    if (rc_bad(rc))
         return FOLLOW_AGAIN; /* the stream will report the error */
     return fflush(stdout) == 0 ? FOLLOW_MORE : FOLLOW_END;
+}
+
+static enum follow_on redraw(void *arg, const struct json *event)
+{
+    struct pending_watch *watching = arg;
+    (void)pthread_mutex_lock(&watching->lock);
+    enum follow_on next = draw(watching, event != NULL);
+    (void)pthread_mutex_unlock(&watching->lock);
+    return next;
+}
+
+/* A thread of its own. No event tells that a snooze is over. */
+static void *redraw_woken(void *arg)
+{
+    struct pending_watch *watching = arg;
+    (void)pthread_mutex_lock(&watching->lock);
+    for (;;) {
+        int64_t wake_ms = watching->wake_ms;
+        struct timespec until = {.tv_sec = wake_ms / 1000, .tv_nsec = wake_ms % 1000 * 1000000};
+        if (!wake_ms)
+            (void)pthread_cond_wait(&watching->changed, &watching->lock);
+        else if (clock_wall_ms() < wake_ms)
+            (void)pthread_cond_timedwait(&watching->changed, &watching->lock, &until);
+        else if (draw(watching, true) == FOLLOW_AGAIN)
+            watching->wake_ms = clock_wall_ms() + AWAY_MS;
+    }
+    return NULL;
 }
 
 /* The position is taken before the list is read, so that no change falls between. */
 static struct rc watch(struct cli *cli, struct err *err)
 {
+    static struct pending_watch watching = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     const char *session = option_text(cli, "session");
-    struct follow follow = {.cli = cli, .event = redraw, .arg = cli};
+    struct follow follow = {.cli = cli, .event = redraw, .arg = &watching};
+    watching.cli = cli; /* the thread uses it until the process ends */
     follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_PARTIAL,"
                                 "TOOL_APPROVAL_SNOOZED,TOOL_APPROVAL_ASSIGNED,TOOL_APPROVAL_RESPONSE,TOKEN_CHANGED%s%s",
                                 session ? "&session=" : "",
                                 session ? remote_escape(&cli->arena, str_of(session)).p : "");
     TRY(follow_last(&follow, &follow.after, err));
-    if (redraw(cli, NULL) == FOLLOW_END)
+    if (redraw(&watching, NULL) == FOLLOW_END)
         return RC_OK;
+    TRY(cli_start_thread(redraw_woken, &watching, err));
     return follow_live(&follow, err);
 }
 
 struct rc pending_command(struct cli *cli, struct err *err)
 {
-    return option_flag(cli, "watch") ? watch(cli, err) : pending_print(cli, err);
+    int64_t wake_ms;
+    return option_flag(cli, "watch") ? watch(cli, err) : pending_print(cli, &wake_ms, err);
 }
 
 /* ---- one call ---- */

@@ -332,6 +332,18 @@ struct str view_people(struct arena *arena, const struct json *call)
     return words;
 }
 
+int64_t view_wake_ms(const struct json *calls)
+{
+    int64_t at_ms, soon_ms = clock_wall_ms() + 1000, first_ms = 0;
+    for (const struct json *call = calls->first; call; call = call->next) {
+        if (!stamp_parse(json_text(call, "snoozedUntil"), &at_ms))
+            continue;
+        at_ms = at_ms > soon_ms ? at_ms : soon_ms;
+        first_ms = first_ms && first_ms < at_ms ? first_ms : at_ms;
+    }
+    return first_ms;
+}
+
 struct str view_state(struct arena *arena, const struct json *call)
 {
     struct str until = json_text(call, "snoozedUntil"), person = json_text(call, "assignee"), words = STR_NONE;

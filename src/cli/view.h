@@ -32,6 +32,9 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* How many of several persons have allowed it, and who; empty: one person is enough. */
 struct str view_people(struct arena *arena, const struct json *call);
+/* When the first snooze of the listed calls is over, of which no event tells, and the list is to be read again; 0: none
+ * is snoozed. The server says when: where its clock is behind ours, it is asked once in a second. */
+int64_t view_wake_ms(const struct json *calls);
 /* `snoozed until 14:30:00, assigned to bob`; empty: neither. */
 struct str view_state(struct arena *arena, const struct json *call);
 /* The summary with the call's warnings in front of it. */

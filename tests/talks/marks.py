@@ -172,6 +172,18 @@ def test_whoever_snoozed_is_told_when_it_is_over(world):
     must(types(receivers["bob"]) == ["approval.requested"] and not due(admin, "bob"), f"bob did not snooze: {deliveries(admin)}")
 
 
+def test_a_list_that_is_watched_changes_when_a_snooze_is_over(world):
+    """No event tells of it."""
+    admin = world.server().admin()
+    session = ask(admin, "c1")
+    watch = world.start("pending", "--watch")
+    eventually(lambda: "c1" in watch.stdout, lambda: f"the call is listed: {watch.stdout}")
+    mark(admin, session, "c1", "snooze", seconds=1)
+    eventually(lambda: "snoozed until" in watch.stdout, lambda: f"the snooze is seen: {watch.stdout}")
+    eventually(lambda: watch.stdout.rpartition("snoozed until")[2].count("nod approve") == 2, lambda: f"and its end: {watch.stdout}")
+    watch.process.kill()
+
+
 def test_the_commands(world):
     admin = world.server().admin()
     admin.token_for("approver", "bob")
