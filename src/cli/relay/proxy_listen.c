@@ -14,13 +14,14 @@
 #include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
+#include "cli/relay/proxy_web.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 64, RPC_HEADERS = -32020 };
+enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 16 + 2 * WEB_HEADERS_MAX, RPC_HEADERS = -32020 };
 
 /* ---- from a child to its client ---- */
 
@@ -452,12 +453,13 @@ static struct rc compose(struct listen_server *listener, const char *url, struct
     const char *self, *name = option_text(cli, "name"), *header;
     char **argv = arena_array(&cli->arena, char *, (size_t)cli->argc + OUR_WORDS_MAX);
     size_t n = 0, at = 0;
+    TRY(proxy_web_given(cli, &(struct proxy_web){0}, err));
     TRY(local_self(cli, &self, err));
     const char *const words[] = {self, "mcp", "proxy", "--identity", cli->identity->path, name ? "--name" : NULL,
                                  name};
     for (size_t i = 0; i < sizeof words / sizeof *words && words[i]; i++)
         argv[n++] = (char *)words[i];
-    while ((header = option_each(cli, "header-env", &at)) && n + 4 < OUR_WORDS_MAX) {
+    while ((header = option_each(cli, "header-env", &at))) {
         argv[n++] = "--header-env";
         argv[n++] = (char *)header;
     }

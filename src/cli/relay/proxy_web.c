@@ -250,17 +250,23 @@ static void end(struct proxy *proxy) { (void)proxy; }
 
 static const struct proxy_back back = {.send = send_message, .end = end};
 
+struct rc proxy_web_given(struct cli *cli, struct proxy_web *web, struct err *err)
+{
+    size_t at = 0, n = 0;
+    for (const char *text; (text = option_each(cli, "header-env", &at));) {
+        if (n == WEB_HEADERS_MAX - 1)
+            return err_set(err, ERR_INVALID, "there are too many headers: --header-env may be given %zu times", n);
+        TRY(local_header(cli, text, &web->given[n++], err));
+    }
+    return RC_OK;
+}
+
 struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
 {
     static struct proxy_web web = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-    size_t at = 0, n = 0;
     if (!str_starts(str_of(url), STR("http://")) && !str_starts(str_of(url), STR("https://")))
         return err_set(err, ERR_INVALID, "--url takes http://… or https://…, not '%s'", url);
-    for (const char *text; (text = option_each(proxy->cli, "header-env", &at));) {
-        if (n == WEB_HEADERS_MAX - 1)
-            return err_set(err, ERR_INVALID, "there are too many headers");
-        TRY(local_header(proxy->cli, text, &web.given[n++], err));
-    }
+    TRY(proxy_web_given(proxy->cli, &web, err));
     web.url = url;
     proxy->web = &web;
     proxy->back = &back;

@@ -25,6 +25,8 @@ struct proxy_web {
     bool listening;                     /* a thread reads the server's own stream */
 };
 
+/* Reads --header-env. */
+struct rc proxy_web_given(struct cli *cli, struct proxy_web *web, struct err *err);
 /* Headers of a request; `last_event`: "" or the event behind which a stream goes on; `more` may be NULL. NULL is behind
  * the last of either list. */
 const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event,
