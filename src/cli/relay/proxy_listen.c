@@ -133,8 +133,11 @@ void proxy_listen_pass(struct listen_session *session, struct str line)
 {
     ARENA_SCOPE(arena);
     struct mcp_message m;
-    if (session->ended || rc_bad(mcp_read(&arena, line, &m, NULL)))
+    bool is_request = false;
+    if (session->ended)
         return;
+    if (rc_bad(mcp_read(&arena, line, &m, NULL)) && (!rpc_peek(&arena, line, &m.id, &is_request) || is_request))
+        return; /* no answer; one that is too large for us to read goes to its client all the same */
     struct listen_open *open = open_of(session, &m);
     bool ends = open && str_empty(m.method);
     struct str theirs = open && session->stateless ? with_their_names(&arena, open, line) : line;
