@@ -216,7 +216,8 @@ static void events_gone(struct http_stream *stream, void *arg)
     listen_session_free(session);
 }
 
-static void left(struct http_request *request) { (void)request; } /* it is dropped when its answer comes */
+/* The client of initialize has left: nobody knows the id of the session. It is answered when the child has ended. */
+static void left(struct http_request *request) { listen_session_end(request->arg); }
 
 static struct listen_open *new_open(struct listen_session *session, const struct mcp_message *m)
 {
@@ -289,6 +290,7 @@ static void take_request(struct listen_session *session, struct http_request *re
     listen_session_tell(session, session->stateless ? with_our_names(request, open, m, line) : line);
     if (whole) {
         open->request = request;
+        request->arg = session;
         request->gone = left;
         return;
     }
