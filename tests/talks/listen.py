@@ -222,12 +222,15 @@ def test_bad_messages_and_clients_that_leave(world):
     call.close()
 
 
-# Answers initialize and "calm"; "flood" makes it say a hundred messages of 100 kB.
+# Answers initialize and "calm"; "flood" makes it say a hundred messages of 100 kB, "whisper" a small one; the answer to
+# "deep" has more levels than Nod reads.
 SMALL = ["sh", "-c", r'''big=$(head -c 100000 /dev/zero | tr '\0' x)
 while read -r line; do case $line in
 *initialize\"*) echo '{"jsonrpc":"2.0","id":"start","result":{}}';;
 *flood*) for i in $(seq 100); do printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%s"}}\n' "$big"; done;;
 *calm*) echo '{"jsonrpc":"2.0","id":"calm","result":{}}';;
+*whisper*) echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"whispered"}}';;
+*deep*) printf '{"jsonrpc":"2.0","id":"deep","result":%s%s}\n' "$(printf '[%.0s' $(seq 300))" "$(printf ']%.0s' $(seq 300))";;
 esac; done''']
 FLOOD = {"jsonrpc": "2.0", "method": "flood", "params": {}}
 
@@ -277,6 +280,66 @@ def test_a_stream_that_is_not_read(world):
         must(came < 10_000_000 and piece != b": \n\n", f"{came} bytes came, and it is not cut off")
     stream.close()
     must(calm() and r.begin(), "the session is gone")
+    r.close()
+
+
+def test_messages_that_wait_for_a_stream_are_no_more_than_it_takes(world):
+    """Nobody listens while the server says 10 MB; whoever listens then gets the last of it, and what comes behind."""
+    world.server()
+    over = os.path.join(world.folder, "over")
+    r = Listening(world, [*SMALL[:2], SMALL[2].replace("done;;", f"done; : > {over};;")])
+    session = r.begin()
+
+    def listens():
+        """What a stream brings that is opened behind the flood; None: it is cut off, as one is that the flood still comes to."""
+        if os.path.exists(over):
+            os.unlink(over)
+        must(r.ask(FLOOD, Mcp_Session_Id=session)[0] == 202, "the flood does not begin")
+        eventually(lambda: os.path.exists(over), "the flood is over")
+        stream, text = r.open_stream(session), b""
+        must(r.ask({"jsonrpc": "2.0", "method": "whisper", "params": {}}, Mcp_Session_Id=session)[0] == 202, "a notification is not taken")
+        while b"whispered" not in text and (piece := stream.recv(1 << 20)):
+            text += piece
+        stream.close()
+        return text if b"whispered" in text else None
+
+    text = eventually(listens, "the stream goes on")
+    must(100_000 < len(text) < 3_000_000, f"{len(text)} bytes")
+    r.close()
+
+
+def test_an_answer_that_cannot_be_read_comes_all_the_same(world):
+    """It is not for Nod to understand: without it the client would wait for ever."""
+    world.server()
+    r = Listening(world, SMALL)
+    session = r.begin()
+    status, _, got = r.ask({"jsonrpc": "2.0", "id": "deep", "method": "deep", "params": {}}, Mcp_Session_Id=session)
+    must(status == 200 and got[-1]["id"] == "deep" and "[" * 300 in json.dumps(got[-1]), f"{status} {got}")
+    r.close()
+
+
+def test_clients_that_leave_before_their_session_begins(world):
+    """Nobody knows the ids of these sessions: they end, and take no room."""
+    world.server()
+    r = Listening(world, ["sh", "-c", "cat > /dev/null"])
+    leaving = [http.client.HTTPConnection("127.0.0.1", r.port, timeout=PATIENCE) for _ in range(16)]
+    for connection in leaving:
+        connection.request("POST", "/mcp", json.dumps(BEGIN), {"Authorization": f"Bearer {r.token}", "Content-Type": "application/json"})
+    eventually(lambda: len(r.children()) == 16, "their processes have begun")
+    must(r.ask()[0] == 429, "there is more room than for sixteen")
+    for connection in leaving:
+        connection.close()
+    eventually(lambda: not r.children(), "the process of a session that nobody knows is there")
+    r.close()
+
+
+def test_too_many_headers_are_an_error_at_once(world):
+    world.server()
+    r = Listening(world)
+    given = [word for _ in range(30) for word in ("--header-env", "X=HOME")]
+    refused = subprocess.run([NOD, "mcp", "proxy", "--identity", r.identity_file, "--listen", "127.0.0.1:0", *given, "--url", "http://127.0.0.1:9/"],
+                             env=world.environment, cwd=r.project, capture_output=True, timeout=PATIENCE, check=False)
+    must(refused.returncode == 2 and b"too many headers" in refused.stderr, f"{refused}")
     r.close()
 
 

@@ -53,6 +53,7 @@ struct listen_session {
     struct http_stream *events; /* of GET */
     struct shared *early[LISTEN_EARLY_MAX];
     unsigned early_count;
+    size_t early_bytes;
     unsigned stream_count;      /* streams that hold on to it */
     bool ended;                 /* nobody is let in any more */
     bool over;                  /* its child and its threads have ended */

@@ -90,8 +90,16 @@ static bool takes_more(const struct listen_open *open, const struct shared *even
            http_stream_queued(open->stream) + event->n < LIMIT_STREAM_QUEUE_BYTES;
 }
 
-/* A message that belongs to no request waits for a stream. Beyond a few messages the oldest are lost, as with any
- * client that does not listen. */
+static void drop_oldest(struct listen_session *session)
+{
+    session->early_bytes -= session->early[0]->n;
+    shared_unref(session->early[0]);
+    session->early_count--;
+    memmove(session->early, session->early + 1, session->early_count * sizeof *session->early);
+}
+
+/* A message that belongs to no request waits for a stream. Beyond what a stream takes at once the oldest are lost, as
+ * with any client that does not listen. */
 static void pass_by_itself(struct listen_session *session, struct shared *event)
 {
     struct http_stream *to = session->events;
@@ -102,12 +110,13 @@ static void pass_by_itself(struct listen_session *session, struct shared *event)
             send_event(to, event);
         return;
     }
-    if (session->early_count == LISTEN_EARLY_MAX) {
-        shared_unref(session->early[0]);
-        memmove(session->early, session->early + 1, (LISTEN_EARLY_MAX - 1) * sizeof *session->early);
-        session->early_count--;
-    }
+    while (session->early_count && (session->early_count == LISTEN_EARLY_MAX ||
+                                    session->early_bytes + event->n > LIMIT_STREAM_QUEUE_BYTES))
+        drop_oldest(session);
+    if (event->n > LIMIT_STREAM_QUEUE_BYTES)
+        return;
     session->early[session->early_count++] = shared_ref(event);
+    session->early_bytes += event->n;
 }
 
 /* Empty: it became too long. */
@@ -370,11 +379,10 @@ static void take_get(struct listen_session *session, struct http_request *reques
         session->stream_count--;
     if (old)
         http_stream_end(old);
-    for (unsigned i = 0; session->events && i < session->early_count; i++) {
-        send_event(session->events, session->early[i]);
-        shared_unref(session->early[i]);
+    while (session->events && session->early_count) {
+        send_event(session->events, session->early[0]);
+        drop_oldest(session);
     }
-    session->early_count = session->events ? 0 : session->early_count;
 }
 
 /* ---- who may ---- */
