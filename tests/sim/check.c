@@ -247,22 +247,28 @@ static const struct event *find(int slot, enum event_kind kind, uint64_t seq)
 static void check_state(const struct client *client, const struct call *told)
 {
     struct str call = sim_call(client->slot);
-    const struct event *response = find(client->slot, EVENT_TOOL_APPROVAL_RESPONSE, told->response_seq);
+    int slot = clients_slot(client);
+    const struct event *response = find(slot, EVENT_TOOL_APPROVAL_RESPONSE, told->response_seq);
     if (told->response_seq && !response)
         sim_fail("told of a response to %.*s that is not there", STR_ARG(call));
     if (told->response_seq && response && response->seq > sim->db.synced && sim->epoch == 0)
         sim_fail("told of a response to %.*s that is not durable", STR_ARG(call));
     if (response && told->response_seq &&
-        !find_saying(client->slot, EVENT_TOOL_APPROVAL_RESPONSE, told->response_seq, decision_name(told->decision)))
+        !find_saying(slot, EVENT_TOOL_APPROVAL_RESPONSE, told->response_seq, decision_name(told->decision)))
         sim_fail("told of another response to %.*s than there is", STR_ARG(call));
-    if (told->status != CALL_UNKNOWN && !find(client->slot, EVENT_TOOL_CALL, told->call_seq))
+    if (told->status != CALL_UNKNOWN && !find(slot, EVENT_TOOL_CALL, told->call_seq))
         sim_fail("told of the call %.*s that is not there", STR_ARG(call));
+}
+
+static const struct row *find_row(const struct client *client, enum event_kind kind)
+{
+    return rows_find(sim_session(clients_slot(client)), sim_call(client->slot), kind);
 }
 
 /* What was acknowledged before this began binds it. */
 static void check_recent(const struct client *client, const struct call *told)
 {
-    const struct row *row = rows_find(sim_session(client->slot), sim_call(client->slot), EVENT_TOOL_APPROVAL_RESPONSE);
+    const struct row *row = find_row(client, EVENT_TOOL_APPROVAL_RESPONSE);
     if (row && row->event.seq <= client->acked && client->epoch == sim->epoch && told->status == CALL_AWAITING)
         sim_fail("%.*s awaits an answer that was acknowledged before", STR_ARG(sim_call(client->slot)));
 }
@@ -272,7 +278,7 @@ static void check_ask(const struct client *client)
     const struct ask *ask = &client->ask;
     enum err_code code = ask->op.err.code;
     if (code == ERR_NOT_FOUND && client->kind == CLIENT_STATUS) {
-        const struct row *row = rows_find(sim_session(client->slot), sim_call(client->slot), EVENT_TOOL_CALL);
+        const struct row *row = find_row(client, EVENT_TOOL_CALL);
         if (row && row->event.seq <= client->acked && client->epoch == sim->epoch)
             sim_fail("%.*s is not found, and was acknowledged before", STR_ARG(row->event.call));
     }
@@ -299,11 +305,11 @@ void check_done(const struct client *client)
     if (client->kind == CLIENT_DECIDE && (code == ERR_OK || code == ERR_ALREADY_DECIDED)) {
         check_state(client, &client->decide.call);
         bool by_rules = code == ERR_ALREADY_DECIDED && client->decide.call.by_policy;
-        if (!by_rules && !find(client->slot, EVENT_TOOL_APPROVAL_RESPONSE, 0))
+        if (!by_rules && !find(clients_slot(client), EVENT_TOOL_APPROVAL_RESPONSE, 0))
             sim_fail("a decision on %.*s is acknowledged and not durable", STR_ARG(call));
     }
     if ((client->kind == CLIENT_REPORT || client->kind == CLIENT_EXECUTE) && code == ERR_OK &&
-        !find(client->slot, EVENT_TOOL_RESULT, 0))
+        !find(clients_slot(client), EVENT_TOOL_RESULT, 0))
         sim_fail("a result of %.*s is acknowledged and not durable", STR_ARG(call));
     if (client->kind == CLIENT_NOTE && code == ERR_OK && sim->epoch == 0 &&
         client->note.kept.event.seq > sim->db.synced)
@@ -369,8 +375,7 @@ void check_node(int number)
         bool asks = client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS;
         if (!asks || client->node != number || client->op.step == NULL || !client->ask.parked)
             continue;
-        const struct row *row = rows_find(sim_session(client->slot), sim_call(client->slot),
-                                          EVENT_TOOL_APPROVAL_RESPONSE);
+        const struct row *row = find_row(client, EVENT_TOOL_APPROVAL_RESPONSE);
         if (row && node->epoch == sim->epoch && row->event.seq <= node->gate->core.delivered)
             sim_fail("somebody waits for %.*s, which is answered", STR_ARG(row->event.call));
         if (client->ask.wait.time + SLACK_US < sim->steady_us)

@@ -266,6 +266,7 @@ void node_turn(int number);
 
 struct client *clients_new(enum client_kind kind, int node, int slot);
 void clients_free(struct client *client);
+int clients_slot(const struct client *client); /* of the call that it is about */
 void clients_make_session(int node, int slot);
 
 /* runs.c */
