@@ -433,29 +433,42 @@ static void every_image_holds_what_was_acknowledged(void **state)
     remove_folder();
 }
 
-/* A process that was killed between a write and its sync: the next one finds the group, and may tell it to no one
- * before the log is synced. */
-static void a_group_that_is_found_is_synced_before_it_is_told(void **state)
+/* A process was killed before this operation: all that it wrote is there. */
+static void expect_log_synced_at_open(const struct backend *backend, const struct disk *disk, size_t at)
 {
-    struct disk *disk = calloc(1, sizeof *disk);
     struct backend_handle *writer;
     struct err err = {0};
-    uint64_t last_seq = 0;
-    (void)state;
-    const struct backend *backend = prepare("killed");
-    size_t last = op_count - 1;
-    while (ops[last].kind != OP_SYNC || ops[last].file != FILE_LOG)
-        last--;
-    for (size_t i = 0; i < last; i++)
-        take(disk, i);
-    assert_true(disk->pending_count[FILE_LOG] > 0);
+    remove_files();
     for (int file = 0; file < FILES; file++)
         write_image(disk, file, WAY_ALL);
     log_syncs = 0;
     assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    if (!log_syncs)
+        print_message("killed before operation %zu: the log is not synced\n", at);
     assert_true(log_syncs > 0);
-    assert_true(rc_ok(backend->last_seq(writer, &last_seq, &err)) && last_seq > 0);
     backend->close(writer);
+}
+
+/* A process that was killed between a write and its sync: the next one finds the group, and may tell it to no one
+ * before the log is synced. Each sync of the log is tried: opening lists late events in a transaction, which syncs,
+ * too, but there are none when the group had listed them itself. */
+static void a_group_that_is_found_is_synced_before_it_is_told(void **state)
+{
+    struct disk *disk = calloc(1, sizeof *disk);
+    size_t tried = 0;
+    bool begun = false;
+    (void)state;
+    const struct backend *backend = prepare("killed");
+    for (size_t i = 0; i < op_count; i++) {
+        begun = begun || ops[i].kind == OP_ACKNOWLEDGED;
+        if (begun && ops[i].kind == OP_SYNC && ops[i].file == FILE_LOG && disk->pending_count[FILE_LOG]) {
+            expect_log_synced_at_open(backend, disk, i);
+            tried++;
+        }
+        take(disk, i);
+    }
+    print_message("%zu syncs of the log were tried\n", tried);
+    assert_true(tried > 0);
     for (int file = 0; file < FILES; file++)
         free(disk->durable[file].bytes);
     free(disk);
