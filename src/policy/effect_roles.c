@@ -3,6 +3,7 @@
  * because a file that an option names (sort -o) is not covered by a rule on the program's usual work. */
 #include "policy/effects.h"
 
+#include "base/limits.h"
 #include "policy/target.h"
 
 /* A word for a part of another one, so that an act's path keeps the flags (expansions, patterns) of the word it
@@ -301,6 +302,25 @@ static void role_read(struct effects *e, size_t word, struct str value, bool by_
         path_act(e, writes ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |= writes ? ACT_EDITS : 0;
 }
 
+/* `//host/:_authToken`, or a name that only the running line tells: a secret, which a rule must name, and which is read
+ * from a file that a rule may deny. */
+static void role_setting(struct effects *e, size_t word, struct str value)
+{
+    static const char *const parts[] = {"auth", "token", "pass", "secret", "key", "//"};
+    struct str file = STR("~/.npmrc");
+    BUF_SCOPE(name, LIMIT_COMMAND_BYTES);
+    for (size_t i = 0; i < value.n; i++)
+        buf_putc(&name, str_lower(value.p[i]));
+    bool secret = !word_literal(&e->s->words[word]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        secret = secret || str_has(buf_str(&name), str_of(parts[i]));
+    if (!secret)
+        return;
+    act_add(e->s, ACT_OTHER, word, "it prints a setting that may be a secret");
+    act_add(e->s, ACT_READS, word, "it reads a file")->path =
+        (struct word){.raw = file, .text = file, .shape = file, .flags = WORD_TILDE};
+}
+
 /* The table of roles as code. A role that only changes how other words are read was handled by
  * effect_options.c. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
@@ -315,6 +335,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
             act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
         break;
     case ROLE_READ: role_read(e, word, value, by_option); break;
+    case ROLE_SETTING: role_setting(e, word, value); break;
     case ROLE_WRITE: role_write(e, word, value, by_option); break;
     case ROLE_STEM: role_stem(e, word, value, by_option); break;
     case ROLE_REMOVE:

@@ -58,7 +58,8 @@
     X(BELOW, "below")     /* configuration; harmless below the folder it runs in (pip -r) */                \
     X(SHOWS, "shows")     /* option: shows contents of files (git log -p) */                              \
     X(NAMES, "names")     /* option: shows only names and numbers, no contents (git diff --stat) */      \
-    X(SPREADS, "spreads") /* option: what it copies may lie anywhere below its target (cp -T, --parents) */
+    X(SPREADS, "spreads") /* option: what it copies may lie anywhere below its target (cp -T, --parents) */ \
+    X(SETTING, "setting") /* a setting of ~/.npmrc, perhaps a secret, which it prints */
 
 /* Keywords that may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
@@ -169,9 +170,7 @@ struct table_operand {
 /* Values in marks.tab: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
  * risk=CLASS,…  does=PROGRAM+SUB,…  Lists are one string, parted by commas, in the order of the file. */
 struct table_lists {
-    /* Row that gets the words behind `--`; paths it writes whatever its words say: `.` files of its folder, `*` those
-     * that a file which it reads names. */
-    uint32_t behind, touches;
+    uint32_t behind, touches; /* row of the words behind `--`; what it writes; `*`: what a file it reads names */
     uint32_t prefixes, paths; /* what may stand before an option's name, before a path */
     uint32_t does; /* commands of the same effect: a deny or ask of theirs holds here, where the row removes or risks */
 };
@@ -193,9 +192,8 @@ struct table_name { uint32_t name; uint16_t row; };
 
 extern const char table_text[]; /* offset 0 is the empty string */
 extern const struct table_name table_names[];
-extern const size_t table_name_count;
 extern const struct table_row table_rows[];
-extern const size_t table_row_count;
+extern const size_t table_name_count, table_row_count;
 extern const struct table_option table_options[];
 extern const struct table_operand table_operands[];
 extern const struct table_lists table_lists[];
