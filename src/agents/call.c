@@ -24,7 +24,8 @@ struct rc agent_call_read(struct arena *arena, const struct json *answer, struct
     if (call.status == CALL_UNKNOWN && !str_is(status, call_status_name(CALL_UNKNOWN)))
         return err_set(err, ERR_INVALID, "the server's answer has no status of a call");
     if (call.status == CALL_ALLOWED && (!call_allowed(&call) || !input || input->type != JSON_OBJECT))
-        return err_set(err, ERR_INVALID, "the server's answer does not hold together");
+        return err_set(err, ERR_INVALID, "the server's answer contradicts itself: allowed, but without an input or an "
+                                         "allowing decision");
     call.no_opinion = call.status == CALL_UNKNOWN && json_bool(answer, "noOpinion", false);
     call.id = member(arena, answer, "toolCallId");
     call.session = member(arena, answer, "sessionId");

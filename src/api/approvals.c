@@ -67,7 +67,8 @@ static void session_there(struct op *op)
 }
 
 /* Brings the sessions of the listed calls into memory, because a listed call names its session's title and folder.
- * One look has no id: so there is at least one, and the answer is written even when no call waits. */
+ * The last look that comes back writes the answer; the first one names no session, so that there is one even when no
+ * call waits. */
 static void read_sessions(struct exchange *x, struct pending_listing *listing)
 {
     const struct pending_list *list = &listing->list;

@@ -224,7 +224,7 @@ static struct follower *follower_new(const struct event_scope *scope)
 
 /* ---- the route ---- */
 
-/* A reader whose position is behind the end would skip the next events. */
+/* Refuses a position after the last event of the store: its reader would miss the events that get those numbers. */
 struct rc events_scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err)
 {
     uint64_t last_seq = gate_figures(gate).last_seq;

@@ -30,12 +30,12 @@ void body_put_lines(struct buf *buf, char mark, const char *lead, struct str tex
 enum tint body_tint(char mark);
 /* The rows of a body on a terminal of this width (0: each line is one row); long lines are wrapped, never cut. */
 struct body_rows {
-    struct str body;    /* what is left of it */
+    struct str body;    /* the lines that no row was made of yet */
     unsigned width;
-    unsigned indent;    /* at least so far is set in what goes on below a line */
+    unsigned indent;    /* columns by which the further rows of a wrapped line are indented at least */
     unsigned number;    /* of the line that the last row belongs to, from 1 */
     char mark;          /* of that line */
-    struct str line;    /* what is left of that line; empty: the row was its last */
+    struct str line;    /* the rest of that line, for further rows; empty: the row was its last */
     struct str right;   /* words for its right end */
     unsigned hang;
 };

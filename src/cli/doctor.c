@@ -175,8 +175,8 @@ static struct finding check_disk(struct cli *cli)
 {
     struct statvfs fs;
     if (statvfs(cli->settings.data, &fs) != 0)
-        return FOUND(&cli->arena, LEVEL_WARN, "looked at when there is a data folder", "%s: %s", cli->settings.data,
-                     strerror(errno));
+        return FOUND(&cli->arena, LEVEL_WARN, "free space is measured when the folder exists", "%s: %s",
+                     cli->settings.data, strerror(errno));
     uint64_t free_mb = (uint64_t)fs.f_bavail * fs.f_frsize / 1000000;
     enum level level = free_mb < DISK_MB_BAD ? LEVEL_BAD : free_mb < DISK_MB_WARN ? LEVEL_WARN : LEVEL_OK;
     if (fs.f_flag & ST_RDONLY)
@@ -280,7 +280,7 @@ static struct finding check_rules(struct cli *cli)
                      STR_ARG(dead));
     if (asleep)
         return FOUND(arena, LEVEL_WARN, "`nod policy list` shows them",
-                     "%u sleep: the folder they belong to is gone, or another", asleep);
+                     "%u do not apply now: the folder they belong to is gone, or was replaced by another", asleep);
     bool reads = json_bool(reply.json, "readOnlyCommands", true);
     return FOUND(arena, LEVEL_OK, reads ? "" : "`--read-only-commands allow` lets them pass",
                  "every rule says where it holds; commands that only read in the session's folder %s",
@@ -383,7 +383,7 @@ static struct finding check_box(struct cli *cli)
     struct box_setting *setting = box_setting_of(cli);
     struct stat st;
     if (stat(setting->data, &st) != 0)
-        return FOUND(&cli->arena, LEVEL_OK, "", "looked at when there is a data folder");
+        return FOUND(&cli->arena, LEVEL_OK, "", "not tried: there is no data folder yet");
     enum box_order order = box_probe(setting, why, sizeof why);
     if (choice == BOX_OFF || choice == BOX_UNDECIDED_OLD)
         return FOUND(&cli->arena, LEVEL_OK,
@@ -407,7 +407,7 @@ static struct finding check_clock(struct cli *cli)
                      "it is years behind");
     if (path && stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 > now_ms + clock_slack_ms)
         return FOUND(&cli->arena, LEVEL_WARN, "set the clock: deadlines and records depend on it",
-                     "it is behind the last change of the store");
+                     "it shows a time before the last change of the store");
     return FOUND(&cli->arena, LEVEL_OK, "", "plausible");
 }
 

@@ -120,7 +120,7 @@
     S(thread, NONE, NULL, THREAD_FIELDS, "A thread of a session.")                                               \
     S(session_created, SESSION_CHANGED, "created", SESSION_CREATED_FIELDS, "A session begins.")                  \
     S(session_settings, SESSION_CHANGED, "settings", SESSION_SETTINGS_FIELDS, "A session's settings change.")    \
-    S(session_used, SESSION_CHANGED, "used", SESSION_USED_FIELDS, "Rules of the session are used up by one.")    \
+    S(session_used, SESSION_CHANGED, "used", SESSION_USED_FIELDS, "A call used a rule that is for a number of calls.") \
     S(session_thread, SESSION_CHANGED, "thread", SESSION_THREAD_FIELDS, "A session gets a thread.")              \
     S(token_created, TOKEN_CHANGED, "created", TOKEN_CREATED_FIELDS, "Someone gets a token.")                    \
     S(token_revoked, TOKEN_CHANGED, "revoked", TOKEN_REVOKED_FIELDS, "A token is revoked.")                      \

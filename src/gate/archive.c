@@ -82,7 +82,7 @@ static void begin(struct archivist *archivist, void *(*work)(void *arg))
     CHECK(pthread_create(&archivist->thread, NULL, work, archivist) == 0);
 }
 
-/* ---- the moves, on the loop ---- */
+/* ---- moving the sessions of the plan, one append each, on the loop ---- */
 
 static void go_on(struct archivist *archivist);
 

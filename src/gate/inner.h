@@ -120,7 +120,7 @@ bool pending_put_kept(struct json_out *out, struct arena *arena, const struct op
 /* The preview of the call with this input, made from the input alone. */
 struct str pending_preview(struct arena *arena, const struct call *call, struct str input);
 
-/* A snooze or an assignment of an open call (marks.c). */
+/* Takes a snooze or an assignment of an open call into memory, after it was stored (marks.c). */
 void marks_follow(struct gate *gate, const struct event *event);
 
 /* Open approvals and their deadlines. */

@@ -167,7 +167,8 @@ void gate_session(struct gate *gate, struct session_look *look)
     op_end(&look->op);
 }
 
-/* A session that is being read is marked as stale instead, and read once more. */
+/* Applies a stored change of a session to its cached copy. While the session is still being read there is no copy: it
+ * is marked as stale, and read once more. */
 void sessions_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind != EVENT_SESSION_CHANGED && event->kind != EVENT_SESSION_ARCHIVED)

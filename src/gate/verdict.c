@@ -114,8 +114,9 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     return question;
 }
 
-/* A session that an agent started in a folder that no person gave it: what passes because of where it is does not pass
- * there. A person's word in the session itself, and bypassPermissions, are not about the folder. */
+/* Whether an allow does not count because no person has confirmed the session's folder: an agent started the session
+ * and named the folder itself. Rules that a person gave the session, and bypassPermissions, do not depend on the
+ * folder. */
 static bool not_opened(const struct session *session, const struct tool_facts *facts, struct str cwd,
                        const struct verdict *verdict)
 {

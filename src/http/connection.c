@@ -165,8 +165,8 @@ static void read_off(struct http_connection *connection)
     (void)uv_read_stop(&connection->uv.stream);
 }
 
-/* An accepted connection begins: over TLS with its handshake, over TCP as a stranger until somebody is
- * identified. */
+/* Starts reading from an accepted connection; with TLS its handshake comes first. One over TCP counts among those
+ * without a token, of which there may be few, until a request names a valid one. */
 void http_connection_start(struct http_connection *connection, bool secure)
 {
     connection->server->figures.connections_total++;

@@ -18,8 +18,8 @@
 struct outgoing {
     struct outgoing *next;
     struct str left;
-    struct shared *bytes; /* where they are; NULL: they last */
-    size_t held;          /* when nobody else holds them */
+    struct shared *bytes; /* the buffer that holds them; NULL: they are constant */
+    size_t held;          /* bytes counted for this connection; 0 when others share the buffer, or it is constant */
 };
 
 enum { FLUSH_PIECES = 16 };

@@ -59,7 +59,8 @@ int64_t plan_after_quiet(const struct outbox_route *route, int64_t at_ms)
 
 /* ---- plans ---- */
 
-/* The title of a session may change: it is looked at when a message is due. */
+/* Whether a route that is only for some calls takes this one. Its condition on the session's title is checked later,
+ * when the message is due, because the title may change. */
 static bool fits(const struct only *only, const struct plan_call *call)
 {
     return (!only->tool.n || str_eq(only->tool, call->tool)) && (!only->agent.n || str_eq(only->agent, call->agent)) &&

@@ -43,7 +43,8 @@ static void net_under(struct net *net, const struct rule_key *key)
     }
 }
 
-/* The last word alone, and with each of the two before it. */
+/* Looks for stopping rules by a word that has been read: by the word alone as a program, and as the second word after
+ * each of the two words before it. */
 static void net_look(struct net *net, const struct net_word *word)
 {
     struct rule_key key = {.kind = KEY_WORD, .first = match_program_name(net_text(word))};

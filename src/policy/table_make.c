@@ -489,7 +489,7 @@ static void place_mark(size_t first, const struct made_option *mark, bool exists
     bool known = false, alone = row_count - first == 1;
     for (size_t i = first; i < row_count; i++) {
         struct made_option *option = find_option(&rows[i], mark->name);
-        /* Help texts leave out much, and nobody lists what is no option: `+`, `@`. */
+        /* A mark may name an option that the facts lack: help texts leave some out, and never list `+` or `@`. */
         bool needed = mark->mark != ROLE_TEXT || !(rows[i].styles & STYLE_OPEN); /* open rows: judged by name */
         bool partly = !rows[i].exact && needed && (rows[i].long_only || strlen(mark->name) > 2);
         bool unsaid = exists && (partly || mark->name[0] != '-');

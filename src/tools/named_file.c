@@ -59,7 +59,7 @@ struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, stru
 {
     struct tool_facts facts = tool_facts(use->name, use->input);
     if (facts.class != TOOL_EDIT || facts.path_count != 1)
-        return err_set(err, ERR_INVALID, "the call does not change one file");
+        return err_set(err, ERR_INVALID, "the call does not change exactly one file");
     if (use->link)
         return link_named_file(use, ret_text, err);
     return named_file_read(use, facts.paths[0], ret_text, err);
@@ -98,7 +98,7 @@ struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview
     struct str path = path_for_picture(use->input), bytes = STR_NONE;
     struct picture picture;
     if (str_empty(path) || !picture_inside(use->input))
-        return err_set(err, ERR_INVALID, "the call does not change one file");
+        return err_set(err, ERR_INVALID, "the call does not change exactly one file");
     TRY(check_root(use, err)); /* a missing folder says nothing of the file */
     struct err problem = {.code = ERR_OK};
     struct rc rc = read_bytes(use, path, &bytes, &problem);

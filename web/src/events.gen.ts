@@ -194,7 +194,7 @@ export interface SessionSettingsData {
   removedRules?: string[]; // ids of rules that are taken away
 }
 
-/** Rules of the session are used up by one. */
+/** A call used a rule that is for a number of calls. */
 export interface SessionUsedData {
   change: "used";
   usedRules: string[]; // ids of rules that are good for a number of calls
