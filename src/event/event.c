@@ -41,14 +41,21 @@ bool event_kind_is_note(enum event_kind kind)
 
 bool event_hides(enum event_kind kind, struct str member)
 {
-    return kind == EVENT_TOKEN_CHANGED && str_is(member, "hash");
+    return (kind == EVENT_TOKEN_CHANGED && str_is(member, "hash")) ||
+           (kind == EVENT_TOOL_APPROVAL_REQUEST && str_is(member, "inFile"));
+}
+
+static bool may_hide(const struct event *event)
+{
+    return event->kind == EVENT_TOKEN_CHANGED ||
+           (event->kind == EVENT_TOOL_APPROVAL_REQUEST && str_has(event->data, STR("\"inFile\":")));
 }
 
 static void put_data(struct json_out *out, const struct event *event)
 {
     ARENA_SCOPE(arena);
     const struct json *data = NULL;
-    if (event->kind != EVENT_TOKEN_CHANGED || rc_bad(json_parse(&arena, event->data, &data, NULL))) {
+    if (!may_hide(event) || rc_bad(json_parse(&arena, event->data, &data, NULL))) {
         json_member_raw(out, "data", event->data);
         return;
     }

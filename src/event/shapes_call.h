@@ -39,7 +39,8 @@
     F(number, people, "people", SET, "how many persons must allow it; absent: one")     \
     F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \
     F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away") \
-    F(text, callback, "callback", SET, "the address that its answer is posted to")
+    F(text, callback, "callback", SET, "the address that its answer is posted to")    \
+    F(raw, in_file, "inFile", SET, "what its file showed then, for those who may answer; told in no event")
 
 #define TOOL_APPROVAL_RESPONSE_FIELDS(F)                                              \
     F(text, call, "toolCallId", ALWAYS, "the call it answers")                        \

@@ -226,48 +226,6 @@ void gate_execute(struct gate *gate, struct execute *execute)
     op_execute(gate, execute);
 }
 
-/* ---- the file that a call names ---- */
-
-struct named_file *named_file_new(void) { return heap_new(sizeof(struct named_file)); }
-
-void named_file_free(struct named_file *file) { arena_free(file); }
-
-static bool hides_named(const struct tool_use *use, struct str path) { return gate_hides(use->asker, path); }
-
-/* In a worker: the file that a waiting call would change, as it is now, for the preview that the page asks for. */
-static void read_file(struct job *job)
-{
-    struct named_file *file = job->arg;
-    struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root, .hides = hides_named,
-                           .asker = file->gate, .link = file->gate->link};
-    if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
-        return;
-    struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
-    use.name = facts.name;
-    use.input = facts.input;
-    if (!str_empty(facts.patch))
-        file->preview = tool_named_patch(&use, facts.patch);
-    else if (facts.class != TOOL_EDIT)
-        (void)tool_named_picture(&use, &file->preview, &file->op.err).code;
-    else if (rc_ok(tool_named_file(&use, &file->text, &file->op.err)))
-        file->preview = tool_look(&use).preview;
-}
-
-static void file_is_read(struct job *job)
-{
-    struct named_file *file = job->arg;
-    op_end(&file->op);
-}
-
-void gate_read_named_file(struct gate *gate, struct named_file *file)
-{
-    CHECK(file->op.done && !str_empty(file->input));
-    file->gate = gate;
-    file->job = (struct job){.run = read_file, .done = file_is_read, .arg = file};
-    file->op.gate = gate;
-    execute_hand_over(gate, &file->job);
-}
-
 void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }
 
 static void stop_commands(struct job *job) { shells_end_all(((struct commands_stop *)job->arg)->op.gate->shells); }

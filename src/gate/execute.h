@@ -110,6 +110,7 @@ struct named_file {
     struct str name, input, root;  /* the call's tool and input, and the session's folder */
     struct str dialect;
     struct str text, preview;      /* the file's content; the difference that the call makes, as JSON */
+    bool is_here, is_new;          /* the folder can be opened; with ERR_NOT_FOUND: the call would make the file */
     struct gate *gate;             /* this and the next are private to the gate */
     struct job job;
 };

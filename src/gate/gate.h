@@ -106,13 +106,13 @@ struct ask {
     bool left_to_agent;  /* no rule matches, and the agent asks its user itself */
     struct rule_use *uses; /* rules with limited uses on which the verdict rests */
     unsigned use_count;
-    struct str shown;    /* the verdict on each part of the command, stored with the request */
+    struct str shown, in_file; /* stored with the request: verdicts on the parts of a command; what its file showed */
+    struct str look_root; /* where a file is looked for before the request is stored (look.c); empty: no look */
     const struct err *refused; /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;
     struct due_place wait; /* when the wait ends, by the steady clock, us */
     bool registered, parked, answered, lent; /* lent: the view of the open call holds the input meanwhile */
-    bool hung_up;        /* the client disconnected before the wait began */
-    bool released;       /* ended because the process stops, not because wait_ms passed */
+    bool looked, hung_up, released; /* hung_up: the client left before the wait; released: the process stops */
 };
 /* Judges and stores a call, and waits for a person if needed. Same id again: the same call, or ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);

@@ -143,6 +143,10 @@ void quota_done(struct gate *gate);
 
 /* Fill in what rules say of an ask, or of a decision (judge.c). */
 void judge_ask(struct op *op, struct arena *scratch);
+/* Whether the file that the call would change is looked at before a person is asked; then look_work does it. */
+bool look_wants(const struct gate *gate, const struct session *session, const struct ask *ask,
+                const struct tool_facts *facts);
+void look_work(struct op *op, unsigned work);
 void judge_decide(struct op *op, struct arena *scratch);
 void judge_check_decide(struct op *op);
 /* Reserves the uses of counted rules that an append will take; releases them when the append was not stored. */

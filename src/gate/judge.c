@@ -117,7 +117,9 @@ void judge_ask(struct op *op, struct arena *scratch)
     bool asks = verdict->effect == EFFECT_ASK && !ask->only_rules && !ask->left_to_agent;
     if (asks)
         ask->shown = write_shown(scratch, verdict); /* until it is kept, as the verdict */
-    uint64_t bytes = ask->input->raw.n + ask->preview.n;
+    if (asks && look_wants(gate, op->session, ask, &facts))
+        ask->look_root = arena_str(op->arena, op->session->cwd);
+    uint64_t bytes = ask->input->raw.n + ask->preview.n + ask->in_file.n;
     if (asks && session_thread_find(op->session, ask->thread) && !open_find(gate, ask->session, ask->id))
         refuse_over_quota(gate, ask, bytes);
 }

@@ -29,7 +29,7 @@ static void count_ask(struct op *op, const struct append *append)
     judge_reserve(op->gate, append);
     if (append->event_count < 2 || append->events[1].kind != EVENT_TOOL_APPROVAL_REQUEST)
         return;
-    op->counted = 1 + ask->input->raw.n + ask->preview.n;
+    op->counted = 1 + ask->input->raw.n + ask->preview.n + ask->in_file.n;
     quota_take(op->gate, append->events[0].actor, append->events[0].session, op->counted);
 }
 
@@ -133,6 +133,7 @@ void gate_ask(struct gate *gate, struct ask *ask)
     CHECK(ask->input && ask->input->type == JSON_OBJECT);
     ask->op.step = ask_step;
     ask->op.judge = judge_ask;
+    ask->op.work = look_work;
     begin(gate, &ask->op, ASK_BEGIN);
 }
 

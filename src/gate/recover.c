@@ -27,6 +27,18 @@ static void open_free(struct gate *gate, struct open *open)
 
 enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* larger calls keep only the members for lists in memory */
 
+/* Lists only say that the request has something of a file; whoever looks at the one call reads it from the store. */
+static struct open_approval without_file(struct arena *arena, const struct open_approval *approval,
+                                         const struct data_tool_approval_request *data)
+{
+    struct open_approval listed = *approval;
+    struct data_tool_approval_request short_data = *data;
+    short_data.in_file = STR("true");
+    if (!str_empty(data->in_file))
+        listed.request.data = shape_data(arena, shape_tool_approval_request(), &short_data);
+    return listed;
+}
+
 /* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
  * store; only a brief is kept. */
 static void open_add(struct gate *gate, struct open_approval *approval)
@@ -40,9 +52,10 @@ static void open_add(struct gate *gate, struct open_approval *approval)
         return;
     struct str digest = data.digest, name = data.tool;
     approval->deadline_ms = data.deadline;
-    bool small = call->data.n + request->data.n <= SMALL_CALL_BYTES;
-    struct str brief = small ? STR_NONE : pending_brief(&scratch, approval);
-    struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
+    struct open_approval listed = without_file(&scratch, approval, &data);
+    bool small = call->data.n + listed.request.data.n <= SMALL_CALL_BYTES;
+    struct str brief = small ? STR_NONE : pending_brief(&scratch, &listed);
+    struct str call_data = small ? call->data : STR_NONE, request_data = small ? listed.request.data : STR_NONE;
     size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n +
                   name.n + request->actor.n + data.callback.n + call_data.n + request_data.n + brief.n;
     struct open *open = small_bytes(size);

@@ -53,6 +53,7 @@ export interface ToolApprovalRequestData {
   waits?: boolean; // whoever asked waits for the answer
   withdraws?: boolean; // it is withdrawn when whoever asked stays away
   callback?: string; // the address that its answer is posted to
+  inFile?: Json; // what its file showed then, for those who may answer; told in no event
 }
 
 /** The answer. */

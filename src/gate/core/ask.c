@@ -2,6 +2,7 @@
  *
  *   BEGIN --judge--> JUDGED --append the call, with its request--> KEPT --settle--> done, or WAITS --rung, time--> done
  *                      |  ^---- refused: session, rules or tokens have changed ---|
+ *                      |  ^---- LOOKED, after a look at the file that is changed: only before a person is asked
  *                      |                                        |
  *                      |--- too much waits already ---v         | refused: there is such a call
  *   find --> STATUS --read the call, unless it was--> KNOWN <----
@@ -41,7 +42,7 @@ static struct str request_data(struct arena *arena, const struct ask *ask, int64
                                .cwd = ask->cwd, .files = ask->files}, hex);
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
                 .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown,
-                .deadline = deadline_ms,
+                .in_file = ask->in_file, .deadline = deadline_ms,
                 .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
                 .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback);
 }
@@ -295,6 +296,11 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
     case ASK_JUDGED:
         if (!is_to_be_kept(ask))
             break;
+        if (!str_empty(ask->look_root) && !ask->looked && !ask->refused) {
+            op->phase = ASK_LOOKED;
+            out->work = WORK_LOOK;
+            return;
+        }
         waits_add(core, ask, now); /* before it is kept or read: no answer can slip between */
         if (ask->refused) {
             look_up(ask, out); /* a call that exists already has an answer all the same */
@@ -302,6 +308,10 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
         }
         op->phase = ASK_KEPT;
         out->append = keep_call(core, ask, now);
+        return;
+    case ASK_LOOKED: /* rules and session may have changed meanwhile */
+        ask->looked = true;
+        judge(ask, out);
         return;
     case ASK_KEPT:
         if (op->append->outcome == APPEND_REFUSED && op->append->refused_need == NEED_NO_CALL) {

@@ -30,6 +30,7 @@ enum work {
     WORK_NONE,
     WORK_COMPARE, /* the files of a call with what was shown: execute->shown is filled in */
     WORK_DO,      /* the tool's effect: execute->did is filled in */
+    WORK_LOOK,    /* at the file that an ask would change: ask->in_file is filled in */
 };
 
 /* The append or read that an operation needs before its next step, at most one of them. */
@@ -45,7 +46,7 @@ struct out {
 
 /* Phases of core_find, with which an operation about an existing call begins (op->finding). */
 enum { FIND_DONE, FIND_BEGIN, FIND_NAMED, FIND_READ, FIND_SEEN };
-enum { ASK_BEGIN, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
+enum { ASK_BEGIN, ASK_STATUS, ASK_JUDGED, ASK_LOOKED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
 
 /* ---- operations: the answer to what the last step asked for is in the op ---- */
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also runs gate_status */
