@@ -153,7 +153,8 @@ static void waiting_call_read(struct read *read)
         exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
     } else {
         open.deadline_ms = calls[0].deadline_ms;
-        gate_write_pending(x->gate, &out, &read->arena, &open, true);
+        gate_write_pending(x->gate, &out, &read->arena, &open,
+                           x->token->scopes & SCOPE_DECIDE ? PENDING_IN_FILE : PENDING_WHOLE);
         exchange_answer(x, 200, &buf);
     }
     read_free(read);

@@ -14,7 +14,7 @@ static void answer_history(struct op *op)
     if (op->err.code != ERR_OK) {
         exchange_fail(x, &op->err);
     } else {
-        gate_write_history(&out, history);
+        gate_write_history(&out, history, x->token->scopes & SCOPE_DECIDE);
         exchange_answer(x, 200, &buf);
     }
     history_free(history);

@@ -27,8 +27,8 @@ struct history {
 struct history *history_new(struct str session, struct str call);
 void history_free(struct history *history);
 void gate_read_history(struct gate *gate, struct history *history);
-/* Writes the call as it was shown when it was asked, its answer and its result. */
-void gate_write_history(struct json_out *out, struct history *history);
+/* Writes the call as it was shown when it was asked, its answer and its result; `in_file`: for one who may answer. */
+void gate_write_history(struct json_out *out, struct history *history, bool in_file);
 
 /* Calls whose input, actor or answer may have a text, found by the store's full-text index, which is brought up to date
  * first. The receiver compares: some have it not. */

@@ -13,10 +13,13 @@ struct ask;
  * False: the gate does not have it, and nothing is changed. */
 bool gate_lend_input(struct ask *ask);
 
-/* A call that waits, as people see it: call, reason, preview, deadline, digest. Not `whole`: an input or preview over
- * LIMIT_SHOWN_BYTES is left out, with its size and "cut". */
+/* LISTED: an input or preview over LIMIT_SHOWN_BYTES is left out, with its size and "cut". IN_FILE: whole, with the
+ * difference in its file as the request has it, for those who may answer. */
+enum pending_form { PENDING_LISTED, PENDING_WHOLE, PENDING_IN_FILE };
+
+/* A call that waits, as people see it: call, reason, preview, deadline, digest. */
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
-                        const struct open_approval *open, bool whole);
+                        const struct open_approval *open, enum pending_form form);
 
 /* The calls that wait, oldest first, from the view in memory. Where there are more than `limit`, each agent's oldest
  * come before any agent's next, unless they are read page by page `in_order`. */

@@ -123,7 +123,7 @@ static void put_judged(struct json_out *out, struct arena *arena, const struct e
 
 /* Written from the events alone, in the form in which a waiting call is shown, with the answer and the result
  * behind. */
-void gate_write_history(struct json_out *out, struct history *history)
+void gate_write_history(struct json_out *out, struct history *history, bool in_file)
 {
     struct read *read = history->read;
     struct arena *arena = &read->arena;
@@ -149,7 +149,7 @@ void gate_write_history(struct json_out *out, struct history *history)
     }
     open.deadline_ms = call.deadline_ms;
     json_open(out, '{');
-    (void)pending_put_kept(out, arena, &open);
+    (void)pending_put_kept(out, arena, &open, in_file ? PENDING_IN_FILE : PENDING_WHOLE);
     if (asked)
         put_judged(out, arena, &open.request);
     json_member_bool(out, "asked", asked);

@@ -116,7 +116,8 @@ void sessions_done(struct gate *gate);
 struct str pending_brief(struct arena *arena, const struct open_approval *open);
 
 /* The members of a call as it was shown when it was asked, whole; without a request, as it would have been. */
-bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open);
+bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open,
+                      enum pending_form form);
 /* The preview of the call with this input, made from the input alone. */
 struct str pending_preview(struct arena *arena, const struct call *call, struct str input);
 

@@ -76,6 +76,33 @@ static struct str preview_of(struct arena *arena, const struct tool_facts *facts
     return arena_str(arena, buf_str(&buf));
 }
 
+/* A preview of the call's own texts, with what a look at the file found: that it is new, or why the change would
+ * fail. */
+static struct str with_found(struct arena *arena, struct str own, const struct json *found)
+{
+    const struct json *preview = NULL;
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
+    if (rc_bad(json_parse(arena, own, &preview, NULL)))
+        return own;
+    json_open(&out, '{');
+    for (const struct json *member = preview->first; member; member = member->next)
+        if (!str_is(member->key, "fragment") && (!str_is(member->key, "note") || json_get(found, "problem")))
+            json_put_member(&out, member);
+    for (const struct json *member = found->first; member; member = member->next)
+        json_put_member(&out, member);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* For those who may answer: the difference in the file as it was when the person was asked. */
+static struct str preview_in_file(struct arena *arena, struct str own, struct str in_file)
+{
+    const struct json *found = NULL;
+    if (str_empty(in_file) || rc_bad(json_parse(arena, in_file, &found, NULL)) || found->type != JSON_OBJECT)
+        return own;
+    return json_get(found, "type") ? in_file : with_found(arena, own, found);
+}
+
 /* Writes the warnings of a preview that the list leaves out. */
 static void put_warnings(struct json_out *out, struct arena *arena, struct str preview)
 {
@@ -88,9 +115,10 @@ static void put_warnings(struct json_out *out, struct arena *arena, struct str p
 }
 
 /* Writes all members of a waiting call except the present verdict of the rules. */
-static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open, bool whole,
-                      struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
+static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open,
+                      enum pending_form form, struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
 {
+    bool whole = form != PENDING_LISTED;
     struct data_tool_call call;
     struct data_tool_approval_request request = {0};
     const struct json *input = NULL;
@@ -103,6 +131,8 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     *ret_cwd = call.cwd;
     *ret_facts = tool_facts_from(arena, call.dialect, name, input);
     struct str preview = preview_of(arena, ret_facts, request.preview, *ret_cwd);
+    if (form == PENDING_IN_FILE)
+        preview = preview_in_file(arena, preview, request.in_file);
     bool input_cut = !whole && raw.n > LIMIT_SHOWN_BYTES, preview_cut = !whole && preview.n > LIMIT_SHOWN_BYTES;
     put_call(out, open, name, raw, input_cut);
     json_key(out, "reason");
@@ -114,6 +144,7 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     if (preview_cut)
         put_warnings(out, arena, preview);
     json_member(out, "digest", request.digest);
+    json_member_flag(out, "inFile", !whole && !str_empty(request.in_file));
     *ret_cut = input_cut || preview_cut;
     return true;
 }
@@ -176,13 +207,14 @@ static void put_risk(struct json_out *out, struct arena *arena, struct str by_ru
 
 /* With rules judged now, for one call or a list; parts that are too long are left out and marked as cut. */
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
-                        const struct open_approval *open, bool whole)
+                        const struct open_approval *open, enum pending_form form)
 {
     JSON_SCOPE(shown, members, LIMIT_ANSWER_BYTES);
+    bool whole = form != PENDING_LISTED;
     struct tool_facts facts;
     struct str cwd;
     bool cut;
-    if (!put_shown(&members, arena, open, whole, &facts, &cwd, &cut))
+    if (!put_shown(&members, arena, open, form, &facts, &cwd, &cut))
         return;
     struct str by_rules = judged(gate, arena, open, &facts, cwd);
     bool too_long = !whole && by_rules.n > 4 * LIMIT_SHOWN_BYTES;
@@ -200,12 +232,13 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     json_close(out, '}');
 }
 
-bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open)
+bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open,
+                      enum pending_form form)
 {
     struct tool_facts facts;
     struct str cwd;
     bool cut;
-    return put_shown(out, arena, open, true, &facts, &cwd, &cut);
+    return put_shown(out, arena, open, form, &facts, &cwd, &cut);
 }
 
 struct str pending_preview(struct arena *arena, const struct call *call, struct str input)
@@ -226,7 +259,7 @@ struct str pending_brief(struct arena *arena, const struct open_approval *open)
     struct str cwd;
     bool cut;
     struct data_tool_approval_request request = {0};
-    if (!put_shown(&members, arena, open, false, &facts, &cwd, &cut))
+    if (!put_shown(&members, arena, open, PENDING_LISTED, &facts, &cwd, &cut))
         return STR_NONE;
     (void)READ_DATA(arena, tool_approval_request, open->request.data, &request);
     put_risk(&members, arena, request.shown);
@@ -266,7 +299,7 @@ void gate_write_listed(struct gate *gate, struct json_out *out, const struct lis
                     .at_ms = open->requested_ms, .data = open->request_data},
         .deadline_ms = open->deadline_ms,
     };
-    gate_write_pending(gate, out, &scratch, &approval, false);
+    gate_write_pending(gate, out, &scratch, &approval, PENDING_LISTED);
 }
 
 static int by_seq(const void *a, const void *b)

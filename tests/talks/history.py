@@ -1,5 +1,6 @@
 """A permanent link to a call: what was shown when it was asked, after the rules changed, after a restart, from an archive."""
 import json
+import os
 
 from world import must, must_match
 
@@ -59,3 +60,112 @@ def test_a_call_that_passed_has_a_link_too(world):
     must(shown["asked"] is False and shown["answer"]["byPolicy"] is True and shown["why"], f"{shown}")
     waiting = admin.call(session["threadId"], "Bash", {"command": "make"}, id="w")
     must(waiting["status"] == "awaiting" and "answer" not in admin.ok("GET", link(session, "w")), "one that waits has no answer")
+
+
+CART = "".join(f"line {n} of the cart\n" for n in range(1, 21))
+IN_CART = [{"old_string": "line 5 of", "new_string": "row 5 of"}, {"old_string": "line 15 of", "new_string": "row 15 of"}]
+PLACED = [*(f"@@ -{at},7 +{at},7 @@" for at in (2, 12)), " line 4 of the cart", "-line 5 of the cart", "+row 15 of the cart", " line 16 of the cart"]
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def in_a_project(world):
+    """A session in a folder that a person gave it, with a file to change."""
+    server = world.server()
+    admin = server.admin()
+    folder = os.path.join(world.folder, "project")
+    os.mkdir(folder)
+    write(folder, "cart.ts", CART)
+    write(folder, ".env", CART)
+    return server, admin, folder, admin.session(title="placed", cwd=folder)
+
+
+def test_a_difference_in_its_file_stays_as_it_was_asked(world):
+    server, admin, folder, session = in_a_project(world)
+    admin.call(session["threadId"], "MultiEdit", {"file_path": "cart.ts", "edits": IN_CART}, id="m")
+    listed, = admin.pending()
+    must(listed["inFile"] is True and listed["preview"]["files"][0]["fragment"] is True and "cut" not in listed, f"{listed}")
+    asked = seen(admin.ok("GET", f"/api/sessions/{session['id']}/approvals/m"))
+    must(all(line in asked["preview"]["unified"] for line in PLACED) and "fragment" not in json.dumps(asked), f"{asked}")
+    must("original_content" not in asked["preview"], "the whole file is kept")
+    write(folder, "cart.ts", "another file\n")
+    must(seen(admin.ok("GET", f"/api/sessions/{session['id']}/approvals/m")) == asked, "it is shown as it was asked")
+    must("    5 − line 5 of the cart" in world.nod("show", "m").stdout, "the terminal shows its place")
+    admin.decided(session["id"], "m", "allow_once")
+
+    def look():
+        kept = admin.ok("GET", link(session, "m"))
+        must(seen(kept) == asked, f"it is shown otherwise: {kept}")
+        return kept
+
+    look()
+    must("    5 − line 5 of the cart" in world.nod("show", "m").stdout, "the terminal shows it after the answer")
+    server.kill()
+    server.start()
+    look()
+    must("line 4 of the cart" in world.nod("show", "m").stdout, "and after a restart")
+    must(json.loads(world.nod("archive", "--older-than", "0s", "--json").stdout)["sessions"] == 1, "archived")
+    must(look()["archive"], "it is from the archive")
+
+
+def test_what_is_in_the_file_is_for_those_who_may_answer(world):
+    """The agent names the file, and may have no right to read it; a viewer may not answer."""
+    server, admin, _, session = in_a_project(world)
+    admin.call(session["threadId"], "MultiEdit", {"file_path": "cart.ts", "edits": IN_CART}, id="m")
+    agent, viewer = (admin.token_for(role, role, session=session["id"]) for role in ("agent", "viewer"))
+    answers = admin.token_for("approver", "answers", session=session["id"])
+    routes = [link(session, "m"), f"/api/sessions/{session['id']}/approvals/m"]
+
+    def look():
+        for route in routes:
+            must(b"line 4 of" in answers.get(route).body, f"whoever answers sees it: {route}")
+            for who in (agent, viewer):
+                reply = who.get(route)
+                must(reply.status == 200 and b"line 5 of" in reply.body and b"line 4 of" not in reply.body, f"{who.name}, {route}: {reply}")
+        for who in (agent, viewer, answers, admin):
+            told = json.dumps(who.events(session=session["id"]))
+            must("TOOL_APPROVAL_REQUEST" in told and "line 4 of" not in told and "inFile" not in told, f"{who.name}: {told}")
+        for route in (f"/api/sessions/{session['id']}/approvals/pending", f"/api/sessions/{session['id']}/agent-state"):
+            must(b"line 4 of" not in agent.get(route).body, route)
+
+    look()
+    admin.decided(session["id"], "m", "deny")
+    routes.pop()
+    look()
+    must("line 4 of" not in world.nod("log", "--json").stdout, "the log has it")
+    must("line 4 of" not in server.log(), "the operator's log has it")
+
+
+def test_what_a_look_at_the_file_finds_stays_too(world):
+    """A new file, a change that would fail; nothing of a secret, of a folder that only an agent named, of one that is not here."""
+    _, admin, folder, session = in_a_project(world)
+    write(folder, "taken.ts", "x\n")
+    edit = {"old_string": "line 5 of", "new_string": "row"}
+    for call, tool, given in (("new", "Write", {"file_path": "made.ts", "content": "one\n"}), ("over", "Write", {"file_path": "taken.ts", "content": "y\n"}),
+                              ("fails", "Edit", {"file_path": "cart.ts", "old_string": "nine", "new_string": "9"}),
+                              ("secret", "Edit", {"file_path": ".env", **edit}), ("out", "Edit", {"file_path": "../x", **edit})):
+        admin.call(session["threadId"], tool, given, id=call)
+    write(folder, "made.ts", "there by now\n")
+    write(folder, "cart.ts", "nine\n")
+
+    def look():
+        shown = {call: admin.ok("GET", link(session, call))["preview"] for call in ("new", "over", "fails", "secret", "out")}
+        must(shown["new"]["is_new_file"] is True and shown["new"]["unified"][3:] == ["+one"] and "fragment" not in shown["new"], f"{shown['new']}")
+        must(shown["over"]["is_new_file"] is False and "-x" in shown["over"]["unified"], f"{shown['over']}")
+        must("is not in the file" in shown["fails"]["problem"] and "-nine" in shown["fails"]["unified"], f"{shown['fails']}")
+        must(shown["secret"]["fragment"] is True and "line 4" not in json.dumps(shown) and shown["out"]["fragment"] is True, f"{shown}")
+
+    look()
+    for call in ("new", "over", "fails", "secret", "out"):
+        admin.decided(session["id"], call, "deny")
+    look()
+    agent = admin.token_for("agent", "names")
+    named = agent.session(title="named", cwd=folder)
+    agent.call(named["threadId"], "Edit", {"file_path": "cart.ts", "old_string": "nine", "new_string": "9"}, id="named")
+    must(admin.ok("GET", link(named, "named"))["preview"]["fragment"] is True, "an agent named the folder")
+    gone = admin.session(cwd=os.path.join(folder, "none"))
+    admin.call(gone["threadId"], "Write", {"file_path": "a", "content": "x\n"}, id="gone")
+    must("is_new_file" not in admin.ok("GET", link(gone, "gone"))["preview"], "nothing is known of a folder that is not here")

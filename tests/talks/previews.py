@@ -212,7 +212,7 @@ def test_the_terminal_shows_the_difference_in_the_file(world):
     admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "three", "new_string": "3"}, id="edit")
     admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "nine", "new_string": "3"}, id="fails")
     admin.call(made["threadId"], "write_file", {"file_path": "old.txt", "content": "x\n"}, id="gemini", dialect="gemini")
-    for call, words in (("new", ["makes a new file", "1 + x"]), ("edit", ["  2   two\n", "  3 − three\n", "  3 + 3\n"]), ("fails", ["is not in the file"]),
+    for call, words in (("new", ["New file  new.txt", "1 + x"]), ("edit", ["  2   two\n", "  3 − three\n", "  3 + 3\n"]), ("fails", ["is not in the file"]),
                         ("gemini", ["replaces the whole file", " − two\n"])):
         shown = world.nod("show", call).stdout
         must(all(word in shown for word in words), f"{call}: {shown}")
