@@ -190,6 +190,8 @@ struct rc pending_show_command(struct cli *cli, struct err *err)
     const struct json *call = reply.json;
     if (str_is(json_text(call, "status"), "awaiting"))
         TRY(view_waiting(cli, &cli->arena, session, json_text(call, "toolCallId"), &call, err));
+    else
+        TRY(view_kept(cli, &cli->arena, &call, err));
     view_call(&buf, cli, call, view_title(&cli->arena, titles(cli, &cli->arena), session), option_flag(cli, "full"));
     cli_out(buf_str(&buf));
     return RC_OK;

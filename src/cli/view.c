@@ -105,7 +105,7 @@ static bool has_place(const struct json *call)
 
 bool view_partly(const struct json *call)
 {
-    return json_bool(call, "cut", false) ||
+    return json_bool(call, "cut", false) || json_bool(call, "inFile", false) ||
            (!json_get(call, PLACED) && has_place(call));
 }
 
@@ -161,11 +161,30 @@ struct rc view_waiting(struct cli *cli, struct arena *arena, struct str session,
     return view_placed(cli, arena, ret_call, err);
 }
 
+struct rc view_kept(struct cli *cli, struct arena *arena, const struct json **call, struct err *err)
+{
+    static const char *const shown[] = {"preview", "parts", "risk", "riskWords"};
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
+    struct query query = {.method = "GET"};
+    struct reply reply;
+    query.target = arena_printf(arena, "/api/sessions/%s/calls/%s",
+                                remote_escape(arena, json_text(*call, "sessionId")).p,
+                                remote_escape(arena, json_text(*call, "toolCallId")).p);
+    TRY(remote_ask(cli, arena, &query, &reply, err));
+    json_open(&out, '{');
+    json_put_members(&out, *call, "preview");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (json_get(reply.json, shown[i]))
+            json_put_member(&out, json_get(reply.json, shown[i]));
+    json_close(&out, '}');
+    return json_parse(arena, arena_str(arena, buf_str(&buf)), call, err);
+}
+
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err)
 {
     *ret_call = listed;
-    if (json_bool(listed, "cut", false))
+    if (json_bool(listed, "cut", false) || json_bool(listed, "inFile", false))
         return view_waiting(cli, arena, json_text(listed, "sessionId"), json_text(listed, "toolCallId"), ret_call, err);
     return view_placed(cli, arena, ret_call, err);
 }

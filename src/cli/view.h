@@ -21,6 +21,8 @@ struct rc view_waiting(struct cli *cli, struct arena *arena, struct str session,
                        const struct json **ret_call, struct err *err);
 /* Whether the call, as a list shows it, is incomplete. */
 bool view_partly(const struct json *call);
+/* Adds to a call that was answered what people were shown of it when it was asked. */
+struct rc view_kept(struct cli *cli, struct arena *arena, const struct json **call, struct err *err);
 /* Like view_waiting, for a call from a list. */
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err);
