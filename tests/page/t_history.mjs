@@ -1,4 +1,7 @@
 // History: permanent links that show what was approved, and the list of decisions that leads to them.
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { must, poll, same } from "./check.mjs";
 import { person } from "./rig.mjs";
 
@@ -40,6 +43,37 @@ export default {
     await server.api("POST", "/api/archive", { olderThanSeconds: 0 });
     await look("from an archive");
     await page.locator(".decided .badge", { hasText: "Archived" }).waitFor();
+  },
+  async "history: the link of a multi-edit in a file that is there shows it in its place, however the file has changed"(server) {
+    const cwd = mkdtempSync(join(tmpdir(), "nod-history-")), file = join(cwd, "cart.ts");
+    const text = [...Array(40).keys()].map((n) => n === 9 ? "let sum = 0;" : n === 29 ? "return sum;" : `// ${n + 1}`).join("\n") + "\n";
+    writeFileSync(file, text);
+    const session = await server.session({ cwd });
+    await server.call(session, "MultiEdit", { file_path: file, edits: EDITS }, "m");
+    let page = await person(server);
+    await page.goto(link(server, session, "m"));
+    await page.locator(".request .row", { hasText: "// 29" }).waitFor();
+    const asked = await shown(page);
+    must(["7", "10", "// 13", "30", "// 33"].every((words) => asked.includes(words)) && !asked.includes("// 14"), asked);
+    writeFileSync(file, "// another\n" + text);
+    await page.reload();
+    await page.locator(".note", { hasText: "The file has changed since this was asked" }).waitFor();
+    const look = async (where) => {
+      await page.evaluate((there) => { location.hash = "#/history"; location.hash = there; }, link(server, session, "m").split("#")[1]);
+      await page.locator(".decided .badge", { hasText: "Allowed once" }).waitFor();
+      await page.locator(".decided .row", { hasText: "// 29" }).waitFor();
+      same(await shown(page), asked, `what is shown ${where}`);
+    };
+    await server.decide(session, "m", "allow_once");
+    await page.locator(".request .banner.good").waitFor();
+    await look("after the answer");
+    await page.context().close();
+    await server.kill();
+    await server.start();
+    page = await person(server);
+    await look("after a restart");
+    await server.api("POST", "/api/archive", { olderThanSeconds: 0 });
+    await look("from an archive");
   },
   async "history: an edited call shows both versions, a denial its words"(server) {
     const session = await server.session(), page = await person(server);

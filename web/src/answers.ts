@@ -14,7 +14,7 @@ export const ARM_MS = 500;
 let armedStamp = "";
 
 /* Names the requests that are shown, with their digests: an answer counts only while this is the same. */
-export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}${item.p.cut ? "\ncut" : ""}`).join("\n\n");
+export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}${item.p.cut ? "\ncut" : item.p.inFile ? "\nlisted" : ""}`).join("\n\n");
 export const isArmed = (items: Item[]): boolean => items.length > 0 && armedStamp === stampOf(items) && state.connection === "live";
 
 /* Starts again whenever what is shown changes, the window comes back, or the connection does. */

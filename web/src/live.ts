@@ -133,7 +133,7 @@ async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }
 export async function readWhole(item: Item): Promise<void> {
   try {
     const p = await readOne({ session: item.p.sessionId, call: item.p.toolCallId }), now = state.items.get(item.key);
-    if (!p || !now?.p.cut || p.digest !== now.p.digest) return;
+    if (!p || !(now?.p.cut || now?.p.inFile) || p.digest !== now.p.digest) return;
     state.items.set(item.key, { ...now, p });
     changed();
   } catch { reconnect(); }
@@ -165,7 +165,7 @@ const stateOf = ({ people, alerted, nobodyWaits, snoozedUntil, assignee }: Pendi
 
 function merged(known: Item | undefined, p: Pending): Item {
   if (!known) return { key: keyOf(p.sessionId, p.toolCallId), p, fresh: state.loaded };
-  if (known.p.digest === p.digest && (p.cut || JSON.stringify(known.p.preview) === JSON.stringify(p.preview)) && !known.closed)
+  if (known.p.digest === p.digest && (p.cut || p.inFile || JSON.stringify(known.p.preview) === JSON.stringify(p.preview)) && !known.closed)
     return JSON.stringify(stateOf(known.p)) === JSON.stringify(stateOf(p)) ? known : { ...known, p: { ...known.p, ...stateOf(p) } };
   return { ...known, p, closed: undefined, changed: known.key === state.open };
 }

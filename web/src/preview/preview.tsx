@@ -27,8 +27,8 @@ function makeFiles(p: Pending): FileDiff[] | null {
 function readFilesOf(p: Pending): FileDiff[] | null {
   const preview = p.preview;
   if (preview.type === "diff") {
-    const file = fileOf(preview);
-    return [file.path ? file : { ...file, path: String(p.toolCall.input.file_path ?? "") }];
+    const file = fileOf(preview), state = file.state || (p.toolCall.name === "Write" && preview.is_new_file === false ? "replaced" : "");
+    return [{ ...file, state, path: file.path || String(p.toolCall.input.file_path ?? "") }];
   }
   if (preview.type === "multi_diff") {
     const many: PreviewOf[] = preview.unified ? [] : preview.files ?? []; // all edits in their places, when the server has read the file
@@ -56,7 +56,7 @@ export function agentWords(p: Pending): string {
 function useFiles(item: Item): { files: FileDiff[] | null; more: (() => void) | null } {
   const made = filesOf(item.p), files = readFiles(item) ?? made;
   const readable = isReadable(item, made), whole = files?.some((file) => file.whole) ?? false;
-  useEffect(() => { if (made) void readPlace(item, made); }, [item.p.digest, readable]);
+  useEffect(() => { if (made) void readPlace(item, made); }, [item.p.digest, item.p.inFile, readable]);
   useEffect(() => {
     const asked = () => { if (isReadable(item, made) && !whole) void readWhole(item, made); };
     addEventListener("nod-whole", asked);

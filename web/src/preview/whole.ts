@@ -1,18 +1,23 @@
-/* The file around a difference, as it is now, read from the server. A call that brings only texts of its own (an edit of
- * Claude Code) gets its place in the file at once; the whole of a file is shown on demand. */
+/* The file around a difference, read from the server. A list has only the texts that a call brings; the call by itself has
+ * its place in the file as it was when it was asked, and where that was not kept the file as it is now is read at once. The
+ * whole of a file is shown on demand. */
 import { get, Refused } from "../api";
+import { readWhole as readCall } from "../live";
 import { canAnswer, changed, offers, toast, type Item } from "../store";
 import type { Pending, Preview } from "../types";
 import { fileOf, wholeFile, type FileDiff } from "./diff";
 
-interface Found { files: FileDiff[] | null; read: boolean }
+interface Found { files: FileDiff[] | null; read: boolean; whileOpen?: boolean }
 
 const KEPT_MAX = 50;
 const found = new Map<string, Found>();
 const stampOf = (item: Item): string => `${item.key}\n${item.p.digest}`;
 
 /* The preview that is shown instead of the call's own words; null: none. */
-export const readFiles = (item: Item): FileDiff[] | null => found.get(stampOf(item))?.files ?? null;
+export function readFiles(item: Item): FileDiff[] | null {
+  const one = found.get(stampOf(item));
+  return one && !(one.whileOpen && item.closed) ? one.files : null;
+}
 /* Another stamp when what is shown of the same call becomes more. */
 export const readStamp = (item: Item): string => `${found.get(stampOf(item))?.read ?? false}`;
 
@@ -22,15 +27,15 @@ const canRead = (item: Item): boolean => !item.closed && canAnswer() && offers("
 
 /* Whether the whole text of one file can be shown around its difference: not for the cell of a notebook. */
 export function isReadable(item: Item, files: FileDiff[] | null): files is FileDiff[] {
-  return files !== null && new Set(files.map((file) => file.path)).size === 1 && files[0].state === "" && !isPlacedByServer(item.p) && canRead(item);
+  return files !== null && new Set(files.map((file) => file.path)).size === 1 && /^(replaced)?$/.test(files[0].state) && !isPlacedByServer(item.p) && canRead(item);
 }
 
 /* Patches, notebooks, other agents' tools: only the server knows how they are applied. */
 const isPlacedByServer = ({ toolCall }: Pending): boolean => !/^(Write|Edit|MultiEdit)$/.test(toolCall.name);
 
-function keep(item: Item, files: FileDiff[] | null): void {
+function keep(item: Item, files: FileDiff[] | null, whileOpen = false): void {
   if (found.size >= KEPT_MAX) found.delete(found.keys().next().value!);
-  found.set(stampOf(item), { files, read: true });
+  found.set(stampOf(item), { files, read: true, whileOpen });
   changed();
 }
 
@@ -42,11 +47,24 @@ async function read({ p }: Item, files: FileDiff[]): Promise<FileDiff | null> {
 const isNew = (error: unknown): boolean =>
   error instanceof Refused && error.status === 404 && error.message.startsWith("there is no file ");
 
-/* For a call that brings only texts of its own, when it comes on screen. */
+const linesOf = ({ unified, files }: Preview): string => JSON.stringify(unified ?? files?.map((file) => file.unified));
+
+/* What was kept is what an answer is about; a person is told when the file is another one by now. */
+async function compareNow(item: Item, files: FileDiff[]): Promise<void> {
+  const { preview } = item.p;
+  let same: boolean;
+  try { same = linesOf((await get(fileRoute(item.p))).preview) === linesOf(preview); }
+  catch (error) { same = !isNew(error) || preview.is_new_file === true; }
+  if (!same) keep(item, files.map((one, i) => i ? one : { ...one, note: "The file has changed since this was asked. Shown is how it was then." }), true);
+}
+
+/* When a call comes on screen. */
 export async function readPlace(item: Item, files: FileDiff[]): Promise<void> {
   const { p } = item, isFragment = p.preview.type === "generic" || p.preview.fragment || p.preview.files?.some((file) => file.fragment);
-  if (found.has(stampOf(item)) || !isFragment || !canRead(item)) return;
+  if (found.has(stampOf(item)) || !canRead(item)) return;
+  if (p.inFile) return readCall(item);
   found.set(stampOf(item), { files: null, read: false });
+  if (!isFragment) return p.preview.problem ? undefined : compareNow(item, files);
   try {
     if (isPlacedByServer(p)) {
       const placed: Preview = (await get(fileRoute(p))).preview;
