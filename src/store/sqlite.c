@@ -159,7 +159,10 @@ void sqlite_notice_others(struct sqlite_handle *handle)
 {
     unsigned noted = handle->data_version;
     sqlite_note_version(handle);
-    if (handle->data_version != noted && handle->memory)
+    if (handle->data_version == noted)
+        return;
+    sqlite_late_forget(handle);
+    if (handle->memory)
         memory_clear(handle->memory);
 }
 
@@ -453,6 +456,7 @@ static void sqlite_close(struct backend_handle *opaque)
     struct sqlite_handle *handle = sqlite_of(opaque);
     if (handle->role == BACKEND_WRITER && handle->memory) /* it was opened as a whole */
         (void)sqlite_late_finish(handle, &(struct err){0}).code;
+    sqlite_late_forget(handle);
     for (int i = 0; i < SQL_COUNT; i++)
         (void)sqlite3_finalize(handle->statements[i]);
     CHECK(sqlite3_close(handle->db) == SQLITE_OK);

@@ -13,6 +13,26 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
+/* What the late tables need of an event (sqlite_late.c). */
+struct late_event {
+    uint64_t seq, chain, no;
+    uint64_t call_seq;    /* 0: of no call, or the TOOL_CALL itself */
+    uint64_t request_seq; /* of a response: its request, if that was kept in an earlier group */
+    int64_t kind;
+    bool answered; /* of a request: its response is late, too */
+    struct digest hash;
+    struct str session, thread, call; /* as far as its rows need them */
+    struct late_event *before;
+};
+
+/* The events after `indexed_seq`. */
+struct late_events {
+    struct arena arena;
+    struct late_event *last;
+    size_t count;
+    bool whole; /* false: not known */
+};
+
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct sqlite_handle {
     struct sqlite3 *db;
@@ -29,6 +49,7 @@ struct sqlite_handle {
     uint64_t committed_seq; /* the last that was kept */
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
+    struct late_events late;
     struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     unsigned data_version;  /* sqlite_note_version */
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
@@ -128,6 +149,10 @@ bool sqlite_late_is_much(const struct sqlite_handle *handle);
 /* Whether the late tables must be filled before anything else of this group is looked up. */
 bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts);
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err);
+/* After a group was committed: its events. */
+void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows);
+/* What is known of late events may not be true any more. */
+void sqlite_late_forget(struct sqlite_handle *handle);
 /* Call it after the transaction has ended. */
 void sqlite_late_end(struct sqlite_handle *handle, bool committed);
 /* Fills the tables in a transaction of its own, if they lack anything. */

@@ -4,7 +4,8 @@
  * A page costs a commit the same whether one row of it changes or fifty. So a commit writes its events, and these
  * tables get the rows of some hundred events at once. `indexed` in meta says up to which event they are complete.
  * They are filled from the events alone, in one transaction with `indexed`: a crash loses nothing, because the next
- * start finds the events after `indexed` and does the same.
+ * start finds the events after `indexed` and does the same. What their rows need of the events is kept in memory
+ * meanwhile (`handle->late`), and read again after a failure or when another program has written.
  *
  * Until then the writer knows the sessions and calls of these events from its memory (memory.h). When it has forgotten
  * them, it fills the tables before it looks anything up. Readers ask the same memory for a call; else they look at the
@@ -13,6 +14,7 @@
 #include "store/sqlite.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 
 /* Of LATE_EVENTS_MUCH the tables are filled behind an answer, when no append waits; of LATE_EVENTS_MAX with the next
  * group, whoever waits: a reader may have to look at that many. */
@@ -30,20 +32,247 @@ bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *fac
     return late > 0 && (!known || facts->leaves || late >= LATE_EVENTS_MAX);
 }
 
+/* ---- the events that are not in the tables yet ---- */
+
+static struct late_event *add_event(struct late_events *late, struct late_event event)
+{
+    struct late_event *added = arena_new(&late->arena, struct late_event);
+    *added = event;
+    added->before = late->last;
+    late->last = added;
+    late->count++;
+    return added;
+}
+
+/* The strings that its rows need: of a call its id, of a request more. */
+static void add_strings(struct late_events *late, struct late_event *added, const struct event *event)
+{
+    if (event->kind == EVENT_TOOL_CALL || event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+        added->call = arena_str(&late->arena, event->call);
+    if (event->kind != EVENT_TOOL_APPROVAL_REQUEST)
+        return;
+    added->session = arena_str(&late->arena, event->session);
+    added->thread = arena_str(&late->arena, event->thread);
+}
+
+void sqlite_late_forget(struct sqlite_handle *handle)
+{
+    arena_done(&handle->late.arena);
+    handle->late = (struct late_events){0};
+}
+
+void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows)
+{
+    if (rows->events[0].event->seq == handle->indexed_seq + 1)
+        handle->late.whole = true; /* these are the first */
+    for (size_t i = 0; handle->late.whole && i < rows->count; i++) {
+        const struct event_row *row = &rows->events[i];
+        const struct event *event = row->event;
+        struct late_event late = {.seq = event->seq, .chain = row->chain, .call_seq = row->call_seq, .no = event->no,
+                                  .request_seq = row->closes, .kind = event->kind, .hash = row->hash};
+        add_strings(&handle->late, add_event(&handle->late, late), event);
+    }
+}
+
+static struct rc read_row(struct sqlite_handle *handle, sqlite3_stmt *row, struct err *err)
+{
+    struct late_event late = {
+        .seq = (uint64_t)sqlite3_column_int64(row, 0),
+        .chain = (uint64_t)sqlite3_column_int64(row, 1),
+        .call_seq = (uint64_t)sqlite3_column_int64(row, 2),
+        .kind = sqlite3_column_int64(row, 3),
+        .no = (uint64_t)sqlite3_column_int64(row, 4),
+        .request_seq = (uint64_t)sqlite3_column_int64(row, 9),
+    };
+    if (!sqlite_digest(row, 5, &late.hash))
+        return err_set(err, ERR_CORRUPT, "%s: event %llu has no proper link: see `nod verify`", handle->path,
+                       (unsigned long long)late.seq);
+    struct late_event *added = add_event(&handle->late, late);
+    add_strings(&handle->late, added, &(struct event){.kind = (enum event_kind)late.kind,
+                .session = sqlite_str(row, 6), .thread = sqlite_str(row, 7), .call = sqlite_str(row, 8)});
+    return RC_OK;
+}
+
+/* After a start, and when somebody else has written: the events as the database has them. */
+static struct rc read_events(struct sqlite_handle *handle, struct err *err)
+{
+    bool row;
+    sqlite_late_forget(handle);
+    sqlite_bind_int(handle, SQL_LATE_EVENTS, 1, (int64_t)handle->indexed_seq);
+    for (;;) {
+        TRY(sqlite_step(handle, SQL_LATE_EVENTS, &row, err));
+        if (!row)
+            break;
+        struct rc rc = read_row(handle, handle->statements[SQL_LATE_EVENTS], err);
+        if (rc_bad(rc))
+            sqlite_reset(handle, SQL_LATE_EVENTS);
+        TRY(rc);
+    }
+    handle->late.whole = true;
+    return RC_OK;
+}
+
+/* ---- their rows ---- */
+
+static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+
+static int by_session(const void *a, const void *b)
+{
+    const struct late_event *left = *(struct late_event *const *)a, *right = *(struct late_event *const *)b;
+    return left->chain == right->chain ? compare(left->seq, right->seq) : compare(left->chain, right->chain);
+}
+
+/* Within a call by kind: a response comes behind its request. */
+static int by_call(const void *a, const void *b)
+{
+    const struct late_event *left = *(struct late_event *const *)a, *right = *(struct late_event *const *)b;
+    if (left->call_seq != right->call_seq)
+        return compare(left->call_seq, right->call_seq);
+    return left->kind == right->kind ? compare(left->seq, right->seq) : left->kind < right->kind ? -1 : 1;
+}
+
+/* A late table: which events have a row in it, its statements for one row and for LATE_ROWS, and how a row is bound
+ * from parameter `at` on. */
+struct late_table {
+    enum sqlite_sql one, many;
+    int columns;
+    bool (*has)(const struct late_event *event);
+    void (*bind)(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event);
+};
+
+static void bind_numbers(struct sqlite_handle *handle, enum sqlite_sql sql, int at, uint64_t a, uint64_t b, uint64_t c)
+{
+    sqlite_bind_int(handle, sql, at, (int64_t)a);
+    sqlite_bind_int(handle, sql, at + 1, (int64_t)b);
+    sqlite_bind_int(handle, sql, at + 2, (int64_t)c);
+}
+
+static bool is_event(const struct late_event *event) { return event->seq != 0; }
+
+static void bind_session(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+{
+    bind_numbers(handle, sql, at, event->seq >> BLOCK_SHIFT, event->chain, event->seq);
+}
+
+static bool is_call(const struct late_event *event) { return event->kind == EVENT_TOOL_CALL; }
+
+static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+{
+    sqlite_bind_str(handle, sql, at, event->call);
+    sqlite_bind_int(handle, sql, at + 1, (int64_t)event->chain);
+    sqlite_bind_int(handle, sql, at + 2, (int64_t)event->seq);
+}
+
+static bool is_of_call(const struct late_event *event) { return event->call_seq != 0; }
+
+static void bind_of_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+{
+    bind_numbers(handle, sql, at, event->call_seq, (uint64_t)event->kind, event->seq);
+}
+
+static bool is_open(const struct late_event *event)
+{
+    return event->kind == EVENT_TOOL_APPROVAL_REQUEST && is_of_call(event) && !event->answered;
+}
+
+/* Ignored when it has a deadline: then it was written with its event. */
+static void bind_open(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *request)
+{
+    sqlite_bind_int(handle, sql, at, (int64_t)request->seq);
+    sqlite_bind_int(handle, sql, at + 1, (int64_t)request->call_seq);
+    sqlite_bind_str(handle, sql, at + 2, request->session);
+    sqlite_bind_str(handle, sql, at + 3, request->thread);
+    sqlite_bind_str(handle, sql, at + 4, request->call);
+}
+
+static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 3, is_event, bind_session};
+static const struct late_table calls = {SQL_LATE_CALL, SQL_LATE_CALL_16, 3, is_call, bind_call};
+static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, is_of_call, bind_of_call};
+static const struct late_table open_requests = {SQL_LATE_OPEN, SQL_LATE_OPEN_16, 5, is_open, bind_open};
+
+static struct rc put_rows(struct sqlite_handle *handle, const struct late_table *table, struct late_event **events,
+                          size_t count, struct err *err)
+{
+    const struct late_event *rows[LATE_ROWS];
+    int n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (table->has(events[i]))
+            rows[n++] = events[i];
+        if (n < LATE_ROWS)
+            continue;
+        for (n = 0; n < LATE_ROWS; n++)
+            table->bind(handle, table->many, 1 + n * table->columns, rows[n]);
+        TRY(sqlite_run(handle, table->many, err));
+        n = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        table->bind(handle, table->one, 1, rows[i]);
+        TRY(sqlite_run(handle, table->one, err));
+    }
+    return RC_OK;
+}
+
+/* The ends of chains; the events are in the order of their sessions. */
+static struct rc put_heads(struct sqlite_handle *handle, struct late_event **events, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct late_event *last = events[i];
+        if (i + 1 < count && events[i + 1]->chain == last->chain)
+            continue;
+        sqlite_bind_int(handle, SQL_LATE_HEAD, 1, (int64_t)last->chain);
+        sqlite_bind_int(handle, SQL_LATE_HEAD, 2, (int64_t)last->seq);
+        sqlite_bind_blob(handle, SQL_LATE_HEAD, 3, &last->hash);
+        sqlite_bind_int(handle, SQL_LATE_HEAD, 4, (int64_t)last->no);
+        TRY(sqlite_run(handle, SQL_LATE_HEAD, err));
+    }
+    return RC_OK;
+}
+
+/* Answered calls leave the list; the events are in the order of their calls, a response behind its request. */
+static struct rc take_answered(struct sqlite_handle *handle, struct late_event **events, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct late_event *response = events[i];
+        if (response->kind != EVENT_TOOL_APPROVAL_RESPONSE)
+            continue;
+        struct late_event *request = i ? events[i - 1] : NULL;
+        bool late = request && request->kind == EVENT_TOOL_APPROVAL_REQUEST && request->call_seq == response->call_seq;
+        if (late)
+            request->answered = true;
+        sqlite_bind_int(handle, SQL_LATE_CLOSED, 1, (int64_t)(late ? request->seq : response->request_seq));
+        TRY(sqlite_run(handle, SQL_LATE_CLOSED, err));
+    }
+    return RC_OK;
+}
+
+static struct rc put_all(struct sqlite_handle *handle, struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    size_t count = handle->late.count, i = count;
+    struct late_event **events = arena_array(&scratch, struct late_event *, count);
+    for (struct late_event *event = handle->late.last; event; event = event->before)
+        events[--i] = event;
+    TRY(put_rows(handle, &calls, events, count, err));
+    qsort(events, count, sizeof(struct late_event *), by_session);
+    TRY(put_rows(handle, &of_sessions, events, count, err));
+    TRY(put_heads(handle, events, count, err));
+    qsort(events, count, sizeof(struct late_event *), by_call);
+    TRY(put_rows(handle, &of_calls, events, count, err));
+    TRY(take_answered(handle, events, count, err));
+    return put_rows(handle, &open_requests, events, count, err);
+}
+
 /* Inside a transaction of the caller. A conflict means that two events claim one place, which the judge never
  * allows. */
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
 {
-    static const enum sqlite_sql steps[] = {SQL_LATE_SESSIONS, SQL_LATE_CALLS,  SQL_LATE_OF_CALLS,
-                                            SQL_LATE_OPEN,     SQL_LATE_CLOSED, SQL_LATE_HEADS};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        sqlite_bind_int(handle, steps[i], 1, (int64_t)handle->indexed_seq);
-        struct rc rc = sqlite_run(handle, steps[i], err);
-        if (rc.code == ERR_CONFLICT)
-            return err_set(err, ERR_CORRUPT, "%s: an event after %llu repeats one before it: see `nod verify`",
-                           handle->path, (unsigned long long)handle->indexed_seq);
-        TRY(rc);
-    }
+    if (!handle->late.whole)
+        TRY(read_events(handle, err));
+    struct rc rc = put_all(handle, err);
+    if (rc.code == ERR_CONFLICT)
+        return err_set(err, ERR_CORRUPT, "%s: an event after %llu repeats one before it: see `nod verify`",
+                       handle->path, (unsigned long long)handle->indexed_seq);
+    TRY(rc);
     sqlite_bind_int(handle, SQL_LATE_UNTIL, 1, (int64_t)handle->committed_seq);
     TRY(sqlite_run(handle, SQL_LATE_UNTIL, err));
     handle->indexing_seq = handle->committed_seq;
@@ -52,8 +281,10 @@ struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
 
 void sqlite_late_end(struct sqlite_handle *handle, bool committed)
 {
-    if (committed)
+    if (committed && handle->indexing_seq != handle->indexed_seq) {
         handle->indexed_seq = handle->indexing_seq;
+        sqlite_late_forget(handle);
+    }
     handle->indexing_seq = handle->indexed_seq;
 }
 
@@ -72,6 +303,8 @@ struct rc sqlite_late_finish(struct sqlite_handle *handle, struct err *err)
     if (!sqlite3_get_autocommit(handle->db))
         (void)sqlite_run(handle, SQL_ROLLBACK, &(struct err){0}).code;
     sqlite_late_end(handle, rc_ok(rc));
+    if (rc_bad(rc))
+        sqlite_late_forget(handle);
     return rc;
 }
 

@@ -25,6 +25,14 @@ enum { BLOCK_SHIFT = 12 };
 #define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
 #define IN_BLOCK "seq IN (SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
+/* A statement costs more than its row: the tables that are filled late get several at once. With OR FAIL a conflict
+ * ends the statement and leaves what it has done, so that SQLite need not copy pages before it: the transaction is
+ * rolled back anyway. */
+enum { LATE_ROWS = 16 };
+#define FOUR(row) row ", " row ", " row ", " row
+#define LATE_TABLE(X, name, insert, row)          \
+    X(LATE_##name, FOR_WRITER, insert row)        \
+    X(LATE_##name##_16, FOR_WRITER, insert FOUR(FOUR(row)))
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
@@ -43,21 +51,16 @@ enum { BLOCK_SHIFT = 12 };
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                     \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \
-    X(LATE_SESSIONS, FOR_WRITER, "INSERT INTO session_events SELECT " BLOCK_OF_SEQ ", chain, seq"       \
-      " FROM events WHERE seq > ?1")                                                                    \
-    X(LATE_CALLS, FOR_WRITER, "INSERT INTO call_ids SELECT call_id, chain, seq"                         \
-      " FROM events WHERE seq > ?1 AND kind = 3")                                                       \
-    X(LATE_OF_CALLS, FOR_WRITER, "INSERT INTO call_events SELECT call_seq, kind, seq"                   \
-      " FROM events WHERE seq > ?1 AND call_seq IS NOT NULL")                                           \
-    X(LATE_OPEN, FOR_WRITER, "INSERT OR IGNORE INTO open_approvals SELECT seq, call_seq, session_id,"   \
-      " thread_id, call_id, 0 FROM events e WHERE seq > ?1 AND kind = 4 AND NOT EXISTS"                 \
-      " (SELECT 1 FROM call_events o WHERE o.call_seq = e.call_seq AND o.kind = 5)")                    \
-    X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq IN (SELECT o.seq"          \
-      " FROM events e CROSS JOIN call_events o ON o.call_seq = e.call_seq AND o.kind = 4"               \
-      " WHERE e.seq > ?1 AND e.kind = 5)")                                                              \
-    X(LATE_HEADS, FOR_WRITER, "UPDATE chains SET last_seq = late.seq, hash = late.hash, no = late.no"   \
-      " FROM (SELECT chain, max(seq) AS seq, hash, no FROM events WHERE seq > ?1 GROUP BY chain) late"  \
-      " WHERE first_seq = late.chain")                                                                  \
+    X(LATE_EVENTS, FOR_WRITER, "SELECT seq, chain, call_seq, kind, no, hash, session_id, thread_id, call_id," \
+      " (SELECT o.seq FROM call_events o WHERE o.call_seq = e.call_seq AND o.kind = 4)"                 \
+      " FROM events e WHERE seq > ?1 ORDER BY seq")                                                     \
+    X(LATE_HEAD, FOR_WRITER, "UPDATE chains SET last_seq = ?2, hash = ?3, no = ?4 WHERE first_seq = ?1") \
+    LATE_TABLE(X, SESSION, "INSERT OR FAIL INTO session_events(block, chain, seq) VALUES", "(?, ?, ?)") \
+    LATE_TABLE(X, CALL, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) VALUES", "(?, ?, ?)")        \
+    LATE_TABLE(X, OF_CALL, "INSERT OR FAIL INTO call_events(call_seq, kind, seq) VALUES", "(?, ?, ?)")  \
+    LATE_TABLE(X, OPEN, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"       \
+      " thread_id, call_id, deadline_ms) VALUES", "(?, ?, ?, ?, ?, 0)")                                 \
+    X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(LATE_UNTIL, FOR_WRITER, "UPDATE meta SET value = ?1 WHERE name = 'indexed'")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \
       " AND " OF_RARE_KIND("12"))                                                                       \

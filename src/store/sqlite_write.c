@@ -211,6 +211,7 @@ static void roll_back(struct sqlite_handle *handle)
     if (!sqlite3_get_autocommit(handle->db)) /* some errors have rolled back by themselves already */
         (void)sqlite_run(handle, SQL_ROLLBACK, &ignored).code;
     sqlite_late_end(handle, false);
+    sqlite_late_forget(handle);
 }
 
 static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, struct rows *rows, bool *ret_held,
@@ -228,6 +229,7 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     TRY(sqlite_run(handle, SQL_COMMIT, err));
     sqlite_note_version(handle);
     sqlite_late_end(handle, true);
+    sqlite_late_add(handle, rows);
     handle->group_hash = group_hash;
     handle->committed_seq = facts->next_seq - 1;
     return RC_OK;

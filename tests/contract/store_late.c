@@ -302,6 +302,7 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     run_sql(rig, "DELETE FROM events WHERE seq = 256");
     assert_true(rc_ok(backend->catch_up(writer, &err)));
     assert_int_equal(ask_sql(rig, INDEXED), 256);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 255);
     struct append *append = rig_ask("s1", "next", 0);
     assert_int_equal(backend->commit(writer, append, &err).code, ERR_CORRUPT);
     append_free(append);
