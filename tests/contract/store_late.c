@@ -196,16 +196,23 @@ static void what_is_not_listed_yet_costs_nothing(void **state)
 }
 
 /* The backend by itself, as the writer's thread uses it. */
+static const struct backend *open_writer(const struct rig *rig, struct backend_handle **ret_writer)
+{
+    struct err err = {0};
+    const char *place;
+    const struct backend *backend = backend_find(rig->url, &place);
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, ret_writer, &err)));
+    return backend;
+}
+
 static void tables_are_filled_behind_the_answer(void **state)
 {
     struct rig *rig = *state;
     struct err err = {0};
     struct backend_handle *writer;
-    const char *place;
-    const struct backend *backend = backend_find(rig->url, &place);
+    const struct backend *backend = open_writer(rig, &writer);
     char call[16];
     unsigned quick = 0;
-    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
     for (unsigned i = 0; i < 200; i++) {
         (void)snprintf(call, sizeof call, "c%u", i);
         struct append *append = rig_ask("s1", call, 0);
@@ -254,11 +261,8 @@ static void commit_ask(const struct backend *backend, struct backend_handle *wri
 static void calls_that_wait_are_listed_late(void **state)
 {
     struct rig *rig = *state;
-    struct err err = {0};
     struct backend_handle *writer;
-    const char *place;
-    const struct backend *backend = backend_find(rig->url, &place);
-    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    const struct backend *backend = open_writer(rig, &writer);
     commit_ask(backend, writer, "answered late", 0);
     commit_ask(backend, writer, "answered when listed", 0);
     commit_ask(backend, writer, "waits", 0);
@@ -274,7 +278,7 @@ static void calls_that_wait_are_listed_late(void **state)
     rig_verify_well(rig, 12);
     backend->close(writer);
     assert_int_equal(ask_sql(rig, LISTED), 3);
-    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    (void)open_writer(rig, &writer);
     commit_one(backend, writer, rig_answer("s1", "answered when listed", "{}"));
     assert_int_equal(ask_sql(rig, LISTED), 3);
     assert_int_equal(ask_sql(rig, OPEN), 2);
@@ -291,10 +295,8 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     struct rig *rig = *state;
     struct err err = {0};
     struct backend_handle *writer;
-    const char *place;
-    const struct backend *backend = backend_find(rig->url, &place);
+    const struct backend *backend = open_writer(rig, &writer);
     char call[16];
-    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
     for (unsigned i = 0; i < 128; i++) {
         (void)snprintf(call, sizeof call, "c%u", i);
         commit_ask(backend, writer, call, 0);
