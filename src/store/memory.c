@@ -190,14 +190,19 @@ static void recall_heads(struct memory *memory, struct facts *facts)
     }
 }
 
-/* `life` changes when a session's chain was learnt anew: calls that were remembered before then do not count. */
+/* `life` changes when a session's chain was learnt anew: calls that were remembered before then do not count, and that
+ * others are not in here means nothing. */
 static void recall_calls(struct memory *memory, struct facts *facts)
 {
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
         const struct known_call *known = map_get(&memory->calls, call->key);
-        const struct known_head *head = known ? map_get(&memory->heads, call->session) : NULL;
-        if (!head || head->life != known->life)
+        if (!known)
             continue;
+        const struct known_head *head = map_get(&memory->heads, call->session);
+        if (!head || head->life != known->life) {
+            facts->known_after = UINT64_MAX;
+            continue;
+        }
         for (int i = 0; i < MEMORY_CALL_KINDS; i++)
             call->seqs[call_kinds[i]] = known->seqs[i];
         call->known = true;
@@ -210,11 +215,11 @@ bool memory_recall(struct memory *memory, struct facts *facts)
     lock(&memory->lock);
     facts->recalled = memory->seq != 0;
     if (facts->recalled) {
-        recall_heads(memory, facts);
-        recall_calls(memory, facts);
         facts->last_seq = memory->last.seq;
         facts->last_hash = memory->last.hash;
         facts->known_after = memory->known_after;
+        recall_heads(memory, facts);
+        recall_calls(memory, facts);
     }
     unlock(&memory->lock);
     return facts->recalled;

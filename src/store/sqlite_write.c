@@ -70,12 +70,14 @@ static struct rc load_head(struct sqlite_handle *handle, struct fact_head *head,
     return RC_OK;
 }
 
-/* All heads are loaded. A session that began after the last event in the tables has no call there. */
+/* All heads are loaded. A session that began after the last event in the tables has no call there; of one that began
+ * when memory knew everything, memory knows every call. */
 static struct rc load_call(struct sqlite_handle *handle, struct facts *facts, struct fact_call *call, struct err *err)
 {
     uint64_t chain = facts_head(facts, call->session)->first_seq, call_seq;
     call->known = true;
-    if (chain == 0 || chain > handle->indexing_seq)
+    bool remembered = facts->recalled && chain > facts->known_after;
+    if (chain == 0 || chain > handle->indexing_seq || remembered)
         return RC_OK;
     sqlite_bind_str(handle, SQL_FIND_CALL, 1, call->call);
     sqlite_bind_int(handle, SQL_FIND_CALL, 2, (int64_t)chain);
