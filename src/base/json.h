@@ -106,4 +106,7 @@ void json_put_member(struct json_out *out, const struct json *member);
 /* All members of another object (NULL: none) but the one of this name. */
 void json_put_members(struct json_out *out, const struct json *object, const char *but);
 
+/* Objects as expressions. */
+#include "base/json_items.h"
+
 #endif

@@ -1,7 +1,6 @@
 /* The writer of json.h: one flag knows whether a comma is due. */
 #include "base/json.h"
 
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/stamp.h"
 #include "base/utf8.h"
@@ -301,13 +300,64 @@ void json_put_members(struct json_out *out, const struct json *object, const cha
             json_put_member(out, member);
 }
 
-struct str json_texts(struct arena *arena, const struct json_text *members)
+void json_put_item(struct json_out *out, const struct json_item *item)
 {
-    JSON_SCOPE(buf, out, LIMIT_LARGE_BODY_BYTES);
-    json_open(&out, '{');
-    for (; members->key; members++)
-        json_member(&out, members->key, members->value);
-    json_close(&out, '}');
+    bool optional = item->kind == JSON_ITEM_TEXT || item->kind == JSON_ITEM_RAW;
+    if ((optional && str_empty(item->text)) || (item->kind == JSON_ITEM_FLAG && !item->flag) ||
+        item->kind == JSON_ITEM_NOTHING)
+        return;
+    if (item->key)
+        json_key(out, item->key);
+    switch (item->kind) {
+    case JSON_ITEM_OR_NULL:
+        if (str_empty(item->text)) {
+            json_put_null(out);
+            break;
+        }
+        [[fallthrough]];
+    case JSON_ITEM_TEXT:
+    case JSON_ITEM_ALWAYS: json_put_str(out, item->text); break;
+    case JSON_ITEM_RAW: json_put_raw(out, item->text); break;
+    case JSON_ITEM_U64: json_put_u64(out, item->u64); break;
+    case JSON_ITEM_I64: json_put_i64(out, item->i64); break;
+    case JSON_ITEM_BOOL:
+    case JSON_ITEM_FLAG: json_put_bool(out, item->flag); break;
+    case JSON_ITEM_TIME: json_put_time(out, item->i64); break;
+    case JSON_ITEM_OBJECT:
+    case JSON_ITEM_LIST:
+        json_open(out, item->kind == JSON_ITEM_LIST ? '[' : '{');
+        json_put_items(out, item->items);
+        json_close(out, item->kind == JSON_ITEM_LIST ? ']' : '}');
+        break;
+    case JSON_ITEM_NOTHING:
+    case JSON_ITEM_END: break;
+    }
+}
+
+void json_put_items(struct json_out *out, const struct json_item *items)
+{
+    for (; items->kind != JSON_ITEM_END; items++)
+        json_put_item(out, items);
+}
+
+bool json_list_begin(struct json_out *out, const char *key)
+{
+    if (key)
+        json_key(out, key);
+    json_open(out, '[');
+    return true;
+}
+
+bool json_list_end(struct json_out *out)
+{
+    json_close(out, ']');
+    return false;
+}
+
+struct str json_item_str(struct arena *arena, const struct json_item *item)
+{
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
+    json_put_item(&out, item);
     return arena_str(arena, buf_str(&buf));
 }
 

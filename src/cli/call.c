@@ -5,7 +5,6 @@
  * SIGINT, SIGTERM and SIGHUP take the question back.
  */
 #include "base/id.h"
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/exits.h"
 #include "cli/local.h"
@@ -126,7 +125,7 @@ static struct rc thread_of_new_session(struct calling *calling, const char *cwd,
 {
     struct cli *cli = calling->cli;
     struct reply reply;
-    struct str body = JSON_TEXTS(&cli->arena, {"title", local_title(str_of(cwd))}, {"cwd", str_of(cwd)});
+    struct str body = json_object_str(&cli->arena, J("title", local_title(str_of(cwd))), J("cwd", cwd));
     struct query query = {.method = "POST", .target = STR("/api/sessions"), .body = body};
     TRY(insist(calling, &cli->arena, &query, &reply, err));
     calling->session = arena_c(&cli->arena, json_text(reply.json, "id"));

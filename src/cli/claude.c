@@ -6,7 +6,6 @@
  * allowed meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes
  * them back.
  */
-#include "base/json_texts.h"
 #include "cli/claude.h"
 #include "cli/claude_screen.h"
 #include "cli/text.h"
@@ -501,8 +500,8 @@ static void open_folder(struct wrapper *w, struct http_client *person)
     struct arena *arena = &w->cli->arena;
     struct str target = arena_printf(arena, "/api/sessions/%.*s", STR_ARG(w->asks.session));
     bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
-    struct str body = JSON_TEXTS(arena, {"cwd", w->asks.cwd},
-                                 {"permissionMode", edits ? STR("acceptEdits") : STR_NONE});
+    struct str body = json_object_str(arena, J("cwd", w->asks.cwd),
+                                      J("permissionMode", edits ? STR("acceptEdits") : STR_NONE));
     (void)!http_client_call(person, arena, "PATCH", target, body, 10000, &response, NULL).code;
 }
 

@@ -7,7 +7,6 @@
  * 4. If this process dies, the server sees the connection end and takes the call back.
  */
 #include "agents/lines.h"
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "cli/body.h"
@@ -85,7 +84,7 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 static struct str thread_body(struct arena *arena, const struct claude_asks *asks, struct str agent,
                               struct str title)
 {
-    return JSON_TEXTS(arena, {"name", agent}, {"title", title}, {"parentId", asks->thread});
+    return json_object_str(arena, J("name", agent), J("title", title), J("parentId", asks->thread));
 }
 
 static struct str threads_target(struct arena *arena, const struct claude_asks *asks)

@@ -4,7 +4,6 @@
  * the desktop show that, so nothing is missed and nothing stays. It runs in a person's own session, with that person's
  * token: the server has no desktop.
  */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/stamp.h"
 #include "cli/desktop.h"
@@ -53,7 +52,7 @@ static void answer(struct watch *watch, const struct shown_note *note, const cha
     struct reply reply;
     struct err err;
     struct query query = {.method = "POST"};
-    query.body = JSON_TEXTS(&scratch, {"decision", str_of(decision)}, {"digest", str_of(note->digest)});
+    query.body = json_object_str(&scratch, J("decision", decision), J("digest", note->digest));
     query.target = arena_printf(&scratch, "/api/sessions/%s/approvals/%s",
                                 remote_escape(&scratch, str_of(note->session)).p,
                                 remote_escape(&scratch, str_of(note->call)).p);

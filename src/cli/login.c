@@ -1,5 +1,4 @@
 /* nod login: creates a link that logs a browser in. */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/text.h"
@@ -7,8 +6,8 @@
 struct rc login_command(struct cli *cli, struct err *err)
 {
     struct reply reply;
-    struct str body = JSON_TEXTS(&cli->arena, {"name", str_of(option_text(cli, "name"))},
-                                 {"role", str_of(option_text(cli, "role"))});
+    struct str body = json_object_str(&cli->arena, J("name", option_text(cli, "name")),
+                                      J("role", option_text(cli, "role")));
     TRY(remote_post(cli, STR("/api/logins"), body, &reply, err));
     if (remote_printed(cli, &reply))
         return RC_OK;

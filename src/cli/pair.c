@@ -1,5 +1,4 @@
 /* nod pair: shows a QR code by which a phone logs in. */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -63,8 +62,8 @@ struct rc pair_command(struct cli *cli, struct err *err)
 {
     struct reply reply;
     const char *role = option_text(cli, "role");
-    struct str body = JSON_TEXTS(&cli->arena, {"name", str_of(option_text(cli, "name"))},
-                                 {"role", role ? str_of(role) : STR("approver")});
+    struct str body = json_object_str(&cli->arena, J("name", option_text(cli, "name")),
+                                      J("role", role ? str_of(role) : STR("approver")));
     TRY(remote_post(cli, STR("/api/logins"), body, &reply, err));
     if (!remote_printed(cli, &reply))
         pair_show(cli, reply.json);

@@ -1,5 +1,4 @@
 /* nod policy list, add, remove, bind, explain, try, trust. */
-#include "base/json_texts.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/signing.h"
@@ -240,7 +239,7 @@ struct rc policy_try_command(struct cli *cli, struct err *err)
     struct reply reply;
     int64_t calls = 0, covered = 0, asked = 0;
     CHECK(cli->argc == 1);
-    TRY(remote_post(cli, STR("/api/policy/try"), JSON_TEXTS(arena, {"rule", str_of(cli->argv[0])}), &reply, err));
+    TRY(remote_post(cli, STR("/api/policy/try"), json_object_str(arena, J("rule", str_of(cli->argv[0]))), &reply, err));
     if (remote_printed(cli, &reply))
         return RC_OK;
     (void)json_i64(json_get(reply.json, "calls"), &calls);

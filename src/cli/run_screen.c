@@ -3,7 +3,6 @@
  * Two threads beside the inbox's: one follows the session's events and adds lines to the conversation, the other owns
  * the keys and the screen. They share the conversation and the run's state, under one lock.
  */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/inbox.h"
 #include "cli/local.h"
@@ -171,7 +170,7 @@ static struct rc have_session(struct running *running, const char *folder, struc
     struct cli *cli = running->cli;
     const char *old = option_text(cli, "session");
     struct reply reply;
-    struct str body = JSON_TEXTS(&cli->arena, {"cwd", str_of(folder)}, {"title", local_title(str_of(folder))});
+    struct str body = json_object_str(&cli->arena, J("cwd", folder), J("title", local_title(str_of(folder))));
     struct str target = arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, str_of(old)).p);
     TRY(old ? remote_get(cli, target, &reply, err)
             : remote_post(cli, STR("/api/sessions"), body, &reply, err));

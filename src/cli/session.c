@@ -1,5 +1,4 @@
 /* nod session create, list, show, set, prompt, interrupt. */
-#include "base/json_texts.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/signing.h"
@@ -153,7 +152,7 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
 
 struct rc session_prompt_command(struct cli *cli, struct err *err)
 {
-    return tell_agent(cli, "prompt", JSON_TEXTS(&cli->arena, {"text", str_of(cli->argv[1])}), err);
+    return tell_agent(cli, "prompt", json_object_str(&cli->arena, J("text", str_of(cli->argv[1]))), err);
 }
 
 struct rc session_interrupt_command(struct cli *cli, struct err *err)

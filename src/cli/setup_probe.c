@@ -1,6 +1,5 @@
 /* A test call: a shell runs the hook's command, as the agent would; it must come back with the server's answer. */
 #include "base/id.h"
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -93,8 +92,8 @@ static struct rc deny(struct probe *probe, const struct json *call, struct err *
 {
     struct arena *arena = &probe->cli->arena;
     struct reply reply;
-    struct str body = JSON_TEXTS(arena, {"decision", STR("deny")}, {"feedback", STR(PROBE_WORDS)},
-                                 {"digest", json_text(call, "digest")});
+    struct str body = json_object_str(arena, J("decision", "deny"), J("feedback", STR(PROBE_WORDS)),
+                                      J("digest", json_text(call, "digest")));
     struct str target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
                                      remote_escape(arena, json_text(call, "sessionId")).p,
                                      remote_escape(arena, probe->call).p);

@@ -1,6 +1,5 @@
 /* Starter rules: each kind of project's own tests, docker where it only looks, and staging for git, which `git reset`
  * takes back. Commands that only read inside the project, git's too, need no rule. A new pack is one entry. */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
@@ -56,8 +55,8 @@ static struct rc add(struct cli *cli, const struct setup_pack *pack, const char 
     struct reply reply;
     if (record->rule_count == SETUP_RULES_MAX)
         return err_set(err, ERR_TOO_LARGE, "more than %d starter rules", SETUP_RULES_MAX);
-    struct str body = JSON_TEXTS(&cli->arena, {"effect", STR("allow")}, {"layer", STR("user")}, {"rule", str_of(rule)},
-                                 {"reason", arena_printf(&cli->arena, "nod setup: %s", pack->words)});
+    struct str body = json_object_str(&cli->arena, J("effect", "allow"), J("layer", "user"), J("rule", rule),
+                                      J("reason", arena_printf(&cli->arena, "nod setup: %s", pack->words)));
     TRY(signing_post(cli, STR("/api/policy/rules"), body, &reply, err));
     record->rules[record->rule_count++] = json_text(reply.json, "id");
     return setup_record_save(cli, record, err);

@@ -6,7 +6,6 @@
  *
  * Every step says what it does, and leaves a line in the record once it is done, so that --remove takes out exactly
  * that. Files in a home are written as the user whose home it is: root follows no link that a user has put there. */
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/box_choice.h"
 #include "cli/local.h"
@@ -353,7 +352,7 @@ static struct rc start_executor(struct system *s, struct err *err)
 static struct rc make_token(struct system *s, const char *role, const char *name, struct reply *ret_reply,
                             struct err *err)
 {
-    struct str body = JSON_TEXTS(&s->cli->arena, {"role", str_of(role)}, {"name", str_of(name)});
+    struct str body = json_object_str(&s->cli->arena, J("role", role), J("name", name));
     TRY(remote_post(s->cli, STR("/api/tokens"), body, ret_reply, err));
     return keep(s, "token", arena_c(&s->cli->arena, json_text(ret_reply->json, "id")), err);
 }

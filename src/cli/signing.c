@@ -2,7 +2,6 @@
 #include "cli/signing.h"
 
 #include "base/base64.h"
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "base/public_key.h"
 #include "base/stamp.h"
@@ -86,8 +85,8 @@ static struct str claim_json(struct arena *arena, struct str key, const struct j
 {
     char text[BASE64_BYTES(SIGNATURE_BYTES_MAX)];
     base64_url_encode(sig.p, sig.n, text);
-    return JSON_TEXTS(arena, {"key", key}, {"nonce", json_text(issued, "nonce")}, {"until", json_text(issued, "until")},
-                      {"sig", str_of(text)});
+    return json_object_str(arena, J("key", key), J("nonce", json_text(issued, "nonce")),
+                           J("until", json_text(issued, "until")), J("sig", text));
 }
 
 /* The statement is built here from what was shown, and compared with the server's: a server that wants

@@ -9,7 +9,6 @@
  */
 #include "gate/inner.h"
 
-#include "base/json_texts.h"
 #include "io/work.h"
 #include "tools/tools.h"
 
@@ -26,7 +25,7 @@ struct hop {
 static const struct json *input_of(struct arena *arena, struct str url)
 {
     const struct json *input = NULL;
-    CHECK(rc_ok(json_parse(arena, JSON_TEXTS(arena, {"url", url}), &input, NULL)));
+    CHECK(rc_ok(json_parse(arena, json_object_str(arena, J("url", url)), &input, NULL)));
     return input;
 }
 

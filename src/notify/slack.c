@@ -4,7 +4,6 @@
  * a refusal and says "ok": false. */
 #include "notify/inner.h"
 
-#include "base/json_texts.h"
 #include "base/log.h"
 #include "base/sign.h"
 #include "io/clock.h"
@@ -223,7 +222,7 @@ static struct rc take_envelope(struct polling *polling, struct dial *dial, const
     struct err why;
     if (!id.n)
         return RC_OK;
-    TRY(dial_send(dial, JSON_TEXTS(arena, {"envelope_id", id}), err));
+    TRY(dial_send(dial, json_object_str(arena, J("envelope_id", id)), err));
     if (!str_is(json_text(envelope, "type"), "interactive"))
         return RC_OK;
     if (rc_ok(read_token(channel, json_get(envelope, "payload"), &token, &why)))

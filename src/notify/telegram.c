@@ -5,7 +5,6 @@
  * text is shown as it is. The bot's token is part of the address, which therefore stands in no error. */
 #include "notify/inner.h"
 
-#include "base/json_texts.h"
 #include "base/log.h"
 
 enum { BODY_BYTES_MAX = 8000, POLL_SECONDS = 25, POLL_MARGIN_SECONDS = 10, PRESSES_MAX = 100 };
@@ -123,7 +122,7 @@ static void take_press(struct polling *polling, const struct json *press)
         words = polling_answer(polling, json_text(press, "data"));
     else
         log_line(LOG_WARN, "a press from another chat was refused", LOG_S("channel", sending->channel->name));
-    struct str body = JSON_TEXTS(arena, {"callback_query_id", json_text(press, "id")}, {"text", words});
+    struct str body = json_object_str(arena, J("callback_query_id", json_text(press, "id")), J("text", words));
     (void)ask(sending, "answerCallbackQuery", body, &result, NULL); /* stops the button's spinner */
 }
 

@@ -55,6 +55,42 @@ static void empty_members_are_left_out(void **state)
     assert_string_equal(buf_c(&buf), "{\"c\":\"d\"}");
 }
 
+static void lists_of_a_statement(void **state)
+{
+    (void)state;
+    JSON_SCOPE(buf, out, 1000);
+    json_open(&out, '{');
+    JSON_LIST(&out, "a")
+        for (int i = 0; i < 3; i++)
+            JSON_LIST(&out, NULL)
+                json_put_i64(&out, i);
+    JSON_LIST(&out, "b")
+        continue;
+    json_close(&out, '}');
+    assert_string_equal(buf_c(&buf), "{\"a\":[[0],[1],[2]],\"b\":[]}");
+}
+
+/* J takes a value by its type; what is left out, empty or null is said as by the writer's functions. */
+static void objects_as_expressions(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    const char *words = NULL;
+    uint8_t small = 7;
+    bool flag = true;
+    struct str text = json_object_str(
+        &arena, J("a", "x"), J("b", STR_NONE), J("c", words), J("d", small), J("e", -2), J("f", UINT64_MAX),
+        J("g", flag), J_BOOL("h", small == 8), J_FLAG("i", false), J_FLAG("j", true), J_ALWAYS("k", STR("")),
+        J_OR_NULL("l", STR("")),
+        J_OR_NULL("m", STR("n")), J_RAW("o", STR("1.50")), J_RAW("p", STR_NONE), J_TIME("q", 1), J_NULL("r"),
+        J_OBJECT("s", J("t", 1), J_OBJECT("u", J("v", STR_NONE))), J_LIST("w", J(NULL, 1), J_OBJECT(NULL, J("x", 2))),
+        J_IF(flag, J("y", 3)), J_IF(!flag, J("z", 4)));
+    assert_string_equal(text.p, "{\"a\":\"x\",\"d\":7,\"e\":-2,\"f\":18446744073709551615,\"g\":true,\"h\":false,"
+                                "\"j\":true,\"k\":\"\",\"l\":null,\"m\":\"n\",\"o\":1.50,"
+                                "\"q\":\"1970-01-01T00:00:00.001Z\",\"r\":null,\"s\":{\"t\":1,\"u\":{}},"
+                                "\"w\":[1,{\"x\":2}],\"y\":3}");
+}
+
 static void members_that_may_be_empty(void **state)
 {
     (void)state;
@@ -161,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas),  cmocka_unit_test(empty_members_are_left_out),
+        cmocka_unit_test(objects_as_expressions), cmocka_unit_test(lists_of_a_statement),
         cmocka_unit_test(members_that_may_be_empty), cmocka_unit_test(members_of_another_object),
         cmocka_unit_test(strings), cmocka_unit_test(strings_come_back),
         cmocka_unit_test(doubles),

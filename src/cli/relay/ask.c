@@ -3,7 +3,6 @@
 #include "cli/relay/relay.h"
 
 #include "agents/agents.h"
-#include "base/json_texts.h"
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "http/http.h"
@@ -28,8 +27,8 @@ void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_reco
 
 static struct str session_body(struct relay_gate *gate)
 {
-    return JSON_TEXTS(&gate->cli->arena, {"title", gate->title}, {"cwd", gate->cwd}, {"agent", gate->agent},
-                      {"agentSession", gate->agent_session});
+    return json_object_str(&gate->cli->arena, J("title", gate->title), J("cwd", gate->cwd), J("agent", gate->agent),
+                           J("agentSession", gate->agent_session));
 }
 
 /* The session that the token is bound to, the one that was named, or a new one. */
