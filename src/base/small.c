@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/lock.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -78,7 +79,7 @@ void *small_bytes(size_t bytes)
     if (!is_small(bytes))
         return heap_grow(NULL, bytes);
     unsigned class = class_of(bytes);
-    CHECK(pthread_mutex_lock(&mutex) == 0);
+    LOCK_SCOPE(&mutex);
     struct slab *slab = with_room[class] ? with_room[class] : add_slab(class);
     struct slot *slot = slab->free;
     slab->free = slot->next;
@@ -86,7 +87,6 @@ void *small_bytes(size_t bytes)
         empty_count[class]--;
     if (!slab->free)
         unlink_slab(slab);
-    CHECK(pthread_mutex_unlock(&mutex) == 0);
     return slot;
 }
 

@@ -9,6 +9,7 @@
 #include "agents/lines.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "cli/body.h"
 #include "cli/claude.h"
 #include "cli/claude_screen.h"
@@ -45,10 +46,8 @@ void claude_asks_init(struct claude_asks *asks) { (void)pthread_mutex_init(&asks
 
 static bool is_cancelled(struct claude_asking *asking)
 {
-    (void)pthread_mutex_lock(&asking->asks->lock);
-    bool cancelled = asking->cancelled;
-    (void)pthread_mutex_unlock(&asking->asks->lock);
-    return cancelled;
+    LOCK_SCOPE(&asking->asks->lock);
+    return asking->cancelled;
 }
 
 /* The asking thread's last act: the list no longer names it, and its memory goes. */
@@ -66,10 +65,8 @@ static void leave(struct claude_asking *asking)
 
 unsigned claude_asks_open(struct claude_asks *asks)
 {
-    (void)pthread_mutex_lock(&asks->lock);
-    unsigned open = asks->open;
-    (void)pthread_mutex_unlock(&asks->lock);
-    return open;
+    LOCK_SCOPE(&asks->lock);
+    return asks->open;
 }
 
 /* ---- threads of sub-agents ---- */
@@ -349,17 +346,15 @@ static void cancel(struct claude_asking *asking)
 
 void claude_asks_cancel(struct claude_asks *asks, struct str request)
 {
-    (void)pthread_mutex_lock(&asks->lock);
+    LOCK_SCOPE(&asks->lock);
     for (struct claude_asking *asking = asks->first; asking; asking = asking->next)
         if (str_eq(asking->message.request, request))
             cancel(asking);
-    (void)pthread_mutex_unlock(&asks->lock);
 }
 
 void claude_asks_end(struct claude_asks *asks)
 {
-    (void)pthread_mutex_lock(&asks->lock);
+    LOCK_SCOPE(&asks->lock);
     for (struct claude_asking *asking = asks->first; asking; asking = asking->next)
         cancel(asking);
-    (void)pthread_mutex_unlock(&asks->lock);
 }

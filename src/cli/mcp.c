@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/mcp_install.h"
@@ -164,14 +165,13 @@ static void show_pending(struct mcp *mcp, struct buf *line, const struct mcp_mes
 /* The call's thread is woken by the server's answer, or ends with its current wait. */
 static void cancel(struct mcp *mcp, struct str id)
 {
-    (void)pthread_mutex_lock(&mcp->lock);
+    LOCK_SCOPE(&mcp->lock);
     for (struct mcp_asking *asking = mcp->first; asking; asking = asking->next) {
         if (!str_eq(asking->message.id, id))
             continue;
         atomic_store(&asking->cancelled, true);
         relay_ask_cancel(&mcp->gate, asking->id);
     }
-    (void)pthread_mutex_unlock(&mcp->lock);
 }
 
 /* Calls that need the gate get a thread; everything else is answered here. */

@@ -1,5 +1,6 @@
 /* The proxy of one box (egress.h): accepts connections on its listeners and gives each a thread (line.c), until
  * the box ends. Counts what each target has sent and received, and keeps an event per target. */
+#include "base/lock.h"
 #include "egress/inner.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) =
 struct used *egress_used(struct egress *egress, const struct egress_target *target)
 {
     struct used *found = NULL;
-    lock(&egress->lock);
+    LOCK_SCOPE(&egress->lock);
     for (unsigned i = 0; i < egress->used_count && !found; i++) {
         const struct egress_target *other = &egress->used[i].use.target;
         if (other->port == target->port && strcmp(other->host, target->host) == 0)
@@ -28,7 +29,6 @@ struct used *egress_used(struct egress *egress, const struct egress_target *targ
         found = &egress->used[egress->used_count++];
         *found = (struct used){.use.target = *target};
     }
-    unlock(&egress->lock);
     return found;
 }
 
@@ -51,11 +51,10 @@ bool egress_keep(struct egress *egress, struct used *used, enum egress_state sta
 
 void egress_count(struct egress *egress, struct used *used, uint64_t up, uint64_t down)
 {
-    lock(&egress->lock);
+    LOCK_SCOPE(&egress->lock);
     used->use.connections++;
     used->use.up += up;
     used->use.down += down;
-    unlock(&egress->lock);
 }
 
 static void keep_rest(struct egress *egress)
@@ -73,10 +72,9 @@ static void *serve(void *arg)
     struct egress *egress = line->egress;
     line_serve(line);
     free(line);
-    lock(&egress->lock);
+    LOCK_SCOPE(&egress->lock);
     egress->lines--;
     CHECK(pthread_cond_signal(&egress->left) == 0);
-    unlock(&egress->lock);
     return NULL;
 }
 
@@ -106,10 +104,8 @@ static void begin_line(struct egress *egress, int client, uint16_t forward)
 
 static bool is_full(struct egress *egress)
 {
-    lock(&egress->lock);
-    bool full = egress->lines >= LINES_MAX;
-    unlock(&egress->lock);
-    return full;
+    LOCK_SCOPE(&egress->lock);
+    return egress->lines >= LINES_MAX;
 }
 
 static void accept_one(struct egress *egress, unsigned number)

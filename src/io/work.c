@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "io/loop.h"
 #include "io/system.h"
 
@@ -264,9 +265,8 @@ void work_call_loop(struct work_pool *pool, struct loop_call *loop_call)
 void loop_call_finish(struct loop_call *loop_call)
 {
     struct work_pool *pool = loop_call->pool;
-    lock(pool);
+    LOCK_SCOPE(&pool->lock);
     CHECK(!loop_call->finished);
     loop_call->finished = true;
     CHECK(pthread_cond_signal(&loop_call->over) == 0);
-    unlock(pool);
 }

@@ -1,6 +1,7 @@
 /* The server's side of link.h: asks the executor process of another user, which may be away, hang or lie. */
 #include "tools/link.h"
 
+#include "base/lock.h"
 #include "tools/frame.h"
 
 #include "io/clock.h"
@@ -56,13 +57,12 @@ static bool is_there(const struct tool_link *link)
 /* On the thread that accepts. One executor at a time: a second one is refused while the first is connected. */
 bool tool_link_take(struct tool_link *link, int fd)
 {
-    CHECK(pthread_mutex_lock(&link->mutex) == 0);
+    LOCK_SCOPE(&link->mutex);
     bool taken = !is_there(link);
     if (taken) {
         close_descriptor(&link->fd);
         link->fd = fd;
     }
-    CHECK(pthread_mutex_unlock(&link->mutex) == 0);
     return taken;
 }
 

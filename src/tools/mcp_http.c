@@ -6,6 +6,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "http/http.h"
 
@@ -52,9 +53,8 @@ static void close_session(struct link *link)
 
 static bool alive(struct link *link)
 {
-    CHECK(pthread_mutex_lock(&link->lock) == 0);
+    LOCK_SCOPE(&link->lock);
     bool lost = link->lost;
-    CHECK(pthread_mutex_unlock(&link->lock) == 0);
     return !lost;
 }
 
@@ -72,10 +72,9 @@ static bool is_word(struct str text)
 static void agreed(struct server *server, struct str version)
 {
     struct link *link = server->link;
-    CHECK(pthread_mutex_lock(&link->lock) == 0);
+    LOCK_SCOPE(&link->lock);
     if (!is_word(version) || !str_c(version, link->version, sizeof link->version))
         link->version[0] = '\0';
-    CHECK(pthread_mutex_unlock(&link->lock) == 0);
 }
 
 /* ---- one request ---- */
@@ -163,10 +162,9 @@ static void give_up(struct server *server, uint64_t id, const char *why)
 
 static void take_session(struct link *link, const struct posting *p)
 {
-    CHECK(pthread_mutex_lock(&link->lock) == 0);
+    LOCK_SCOPE(&link->lock);
     if (p->session.value.n && !link->session[0] && !str_c(p->session.value, link->session, sizeof link->session))
         link->session[0] = '\0';
-    CHECK(pthread_mutex_unlock(&link->lock) == 0);
 }
 
 /* A forgotten session is ERR_NOT_FOUND: the caller begins a new one and asks again once. */

@@ -9,6 +9,7 @@
 #include "tools/mcp.h"
 
 #include "base/list.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "box/supervisor.h"
 #include "egress/egress.h"
@@ -89,7 +90,7 @@ static bool write_line(struct link *link, struct str line, int64_t within_ms)
 /* On the reading thread. The waiting thread owns the copy of the line; an answer that nobody waits for is dropped. */
 static void hand_over(struct link *link, uint64_t id, struct str line)
 {
-    lock(&link->lock);
+    LOCK_SCOPE(&link->lock);
     for (struct waiting *w = link->waiting; w; w = w->next) {
         if (w->id != id || w->line)
             continue;
@@ -98,7 +99,6 @@ static void hand_over(struct link *link, uint64_t id, struct str line)
         w->line_n = line.n;
         CHECK(pthread_cond_broadcast(&link->came) == 0);
     }
-    unlock(&link->lock);
 }
 
 /* In the reader's thread: answers go to their waiters, requests of the server are refused or answered, the rest
@@ -124,7 +124,7 @@ static void take_line(struct link *link, struct str line)
 /* The end of its standard error, for the message that says why the program ended. */
 static void keep_last_words(struct link *link, struct str text)
 {
-    lock(&link->lock);
+    LOCK_SCOPE(&link->lock);
     if (text.n > LAST_WORDS_BYTES)
         text = str_sub(text, text.n - LAST_WORDS_BYTES, text.n);
     size_t over = link->last_n + text.n > LAST_WORDS_BYTES ? link->last_n + text.n - LAST_WORDS_BYTES : 0;
@@ -132,7 +132,6 @@ static void keep_last_words(struct link *link, struct str text)
     link->last_n -= over;
     memcpy(link->last_words + link->last_n, text.p, text.n);
     link->last_n += text.n;
-    unlock(&link->lock);
 }
 
 /* Only the new bytes are looked at for line ends; an unfinished line stays in `lines`, up to the limit of a message.
@@ -194,10 +193,9 @@ static void *read_all(void *arg)
     }
     (void)kill(-link->pid, SIGKILL); /* ends a program that closed its output or sent too long a message */
     keep_report(link);
-    lock(&link->lock);
+    LOCK_SCOPE(&link->lock);
     link->ended = true;
     CHECK(pthread_cond_broadcast(&link->came) == 0);
-    unlock(&link->lock);
     return NULL;
 }
 
@@ -308,9 +306,8 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
 
 static bool alive(struct link *link)
 {
-    lock(&link->lock);
+    LOCK_SCOPE(&link->lock);
     bool ended = link->ended;
-    unlock(&link->lock);
     return !ended;
 }
 
@@ -376,11 +373,10 @@ static void give_up(struct link *link, uint64_t id, const char *why)
 /* ERR_UNAVAILABLE: the caller adds that the effect is unknown, since the program may have acted before it ended. */
 static struct rc gone(struct link *link, const struct server *server, struct err *err)
 {
-    lock(&link->lock);
+    LOCK_SCOPE(&link->lock);
     struct rc rc = err_set(err, ERR_UNAVAILABLE, "the server %.*s ended%s%.*s", STR_ARG(server->name),
                            link->last_n ? ": " : "", (int)(link->last_n < 300 ? link->last_n : 300),
                            link->last_words + (link->last_n < 300 ? 0 : link->last_n - 300));
-    unlock(&link->lock);
     return rc;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "io/clock.h"
 
@@ -343,20 +344,18 @@ static bool step_in(struct server *server, const atomic_bool *cancelled, struct 
 struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
     struct rc rc = RC_OK;
-    lock(server);
+    LOCK_SCOPE(&server->lock);
     while (!step_in(server, cancelled, &rc, err))
         continue;
     if (rc_ok(rc))
         server->users++;
-    unlock(server);
     return rc;
 }
 
 void server_leave(struct server *server)
 {
-    lock(server);
+    LOCK_SCOPE(&server->lock);
     CHECK(server->users > 0);
     server->users--;
     CHECK(pthread_cond_broadcast(&server->moved) == 0);
-    unlock(server);
 }

@@ -5,6 +5,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "io/clock.h"
 
@@ -45,9 +46,8 @@ void servers_pin(struct servers *servers, struct str root, struct str tool, cons
     pin->text = mcp_definition_text(&pin->arena, tool, definition, str_starts(root, STR(SERVERS_TOLD)));
     pin->digest = mcp_definition_digest(&pin->arena, pin->text);
     pin->definition = arena_str(&pin->arena, definition->raw);
-    lock(&servers->lock);
+    LOCK_SCOPE(&servers->lock);
     pin_free(map_put(&servers->pins, pin_key(&arena, root, tool), pin));
-    unlock(&servers->lock);
 }
 
 /* Whether this definition is the one that holds; the text of the one that does, empty when there is none. */
@@ -55,21 +55,18 @@ static bool holds(struct servers *servers, struct str root, const struct server_
                   struct str *ret_before)
 {
     ARENA_SCOPE(scratch);
-    lock(&servers->lock);
+    LOCK_SCOPE(&servers->lock);
     const struct pin *pin = map_get(&servers->pins, pin_key(&scratch, root, tool->name));
     bool same = pin && str_eq(pin->digest, tool->digest);
     if (ret_before)
         *ret_before = pin && !same ? arena_str(arena, pin->text) : STR_NONE;
-    unlock(&servers->lock);
     return same;
 }
 
 static bool pins_are_full(struct servers *servers)
 {
-    lock(&servers->lock);
-    bool full = servers->pins.count >= MCP_PINS_MAX;
-    unlock(&servers->lock);
-    return full;
+    LOCK_SCOPE(&servers->lock);
+    return servers->pins.count >= MCP_PINS_MAX;
 }
 
 static struct server_news *news_of(struct arena *arena, const struct server_tool *tool, struct str before)
@@ -302,10 +299,9 @@ static struct str params_of(struct arena *arena, const struct found_tool *found,
 static bool still(struct server *server, const struct tool_use *use, const struct found_tool *found)
 {
     bool same = false;
-    lock(&server->lock);
+    LOCK_SCOPE(&server->lock);
     for (size_t i = 0; i < server->tool_count; i++)
         same = same || (str_eq(server->tools[i].name, use->name) && str_eq(server->tools[i].digest, found->digest));
-    unlock(&server->lock);
     return same;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -97,11 +98,10 @@ void servers_trust(struct servers *servers, struct str path, struct str digest)
     char *copy = str_empty(digest) ? NULL : heap_new(digest.n + 1);
     if (copy)
         memcpy(copy, digest.p, digest.n);
-    lock(servers);
+    LOCK_SCOPE(&servers->lock);
     free(map_take(&servers->trusted, path));
     if (copy)
         (void)map_put(&servers->trusted, path, copy);
-    unlock(servers);
 }
 
 /* ---- a repository's ---- */

@@ -5,6 +5,7 @@
  */
 #include "tools/shells.h"
 
+#include "base/lock.h"
 #include "tools/child.h"
 
 #include <pthread.h>
@@ -56,9 +57,8 @@ static void shell_free(struct kept_shell *shell)
 static void take(void *arg, struct str text)
 {
     struct kept_shell *shell = arg;
-    lock(shell->shells);
+    LOCK_SCOPE(&shell->shells->lock);
     output_add(&shell->output, text);
-    unlock(shell->shells);
 }
 
 /* A thread for each command: it reads its output, so that the command never blocks on a full pipe, and ends it when
@@ -70,10 +70,9 @@ static void *attend(void *arg)
     while (!ended && !atomic_load_explicit(&shell->stop, memory_order_relaxed))
         ended = child_wait(&shell->child, LOOK_MS, take, shell);
     child_end(&shell->child, take, shell);
-    lock(shell->shells);
+    LOCK_SCOPE(&shell->shells->lock);
     shell->ended = true;
     shell->killed = !ended;
-    unlock(shell->shells);
     return NULL;
 }
 
@@ -164,9 +163,8 @@ static void stop_where(struct shells *shells, struct str session)
 
 void shells_end(struct shells *shells, struct str session)
 {
-    lock(shells);
+    LOCK_SCOPE(&shells->lock);
     stop_where(shells, session);
-    unlock(shells);
 }
 
 /* When the server stops, on a worker thread: blocks until every command and its thread have ended. */
@@ -220,11 +218,9 @@ static struct rc run_output(const struct tool_use *use, struct str *ret_text, st
     struct str name = json_text(use->input, "bash_id");
     if (!use->shells)
         return no_such(name, err);
-    lock(use->shells);
+    LOCK_SCOPE(&use->shells->lock);
     struct kept_shell *shell = find(use->shells, use->session, name);
-    struct rc rc = shell ? read_shell(use, shell, ret_text, err) : no_such(name, err);
-    unlock(use->shells);
-    return rc;
+    return shell ? read_shell(use, shell, ret_text, err) : no_such(name, err);
 }
 
 const struct executor executor_bash_output = {
@@ -242,12 +238,11 @@ enum stopping { STOP_NONE, STOP_BEGUN, STOP_ENDED };
 
 static enum stopping stop(const struct tool_use *use, struct str name)
 {
-    lock(use->shells);
+    LOCK_SCOPE(&use->shells->lock);
     struct kept_shell *shell = find(use->shells, use->session, name);
     enum stopping now = !shell ? STOP_NONE : shell->ended ? STOP_ENDED : STOP_BEGUN;
     if (shell)
         atomic_store(&shell->stop, true);
-    unlock(use->shells);
     return now;
 }
 

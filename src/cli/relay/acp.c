@@ -11,6 +11,7 @@
 
 #include "agents/rpc.h"
 #include "base/limits.h"
+#include "base/lock.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -81,12 +82,11 @@ static void heap_str(struct str *to, struct str from)
 
 static void expect(struct acp *acp, const struct acp_message *m, int kind)
 {
-    lock(acp);
+    LOCK_SCOPE(&acp->lock);
     struct acp_open *open = &acp->open[acp->open_next++ % ACP_OPEN_MAX];
     open->kind = str_c(m->id, open->id, sizeof open->id) ? kind : OPEN_NONE;
     heap_str(&open->session, m->session);
     heap_str(&open->cwd, json_text(m->params, "cwd"));
-    unlock(acp);
 }
 
 /* With the lock held. */
@@ -193,11 +193,10 @@ static void hold(struct acp *acp, const struct acp_message *m, struct str mode)
 /* A mode that was allowed is left: it must be asked about again. */
 static void leave_mode(struct acp *acp, const struct acp_message *m)
 {
-    lock(acp);
+    LOCK_SCOPE(&acp->lock);
     struct acp_session *session = acp_session(acp, m->session, STR_NONE);
     if (session)
         session->mode = STR_NONE;
-    unlock(acp);
 }
 
 /* What the editor can show decides how questions are asked later; without forms they are asked elsewhere only. */
@@ -341,20 +340,17 @@ void acp_deliver(struct acp *acp, struct str id, struct str line)
     }
     if (!str_starts(id, STR("\"nod:")))
         return;
-    lock(acp);
+    LOCK_SCOPE(&acp->lock);
     arena_done(&acp->reply_arena);
     acp->reply = arena_str(&acp->reply_arena, line);
     (void)pthread_cond_broadcast(&acp->moved);
-    unlock(acp);
 }
 
 /* A form of the agent that we show; one outside of any session is refused, as the agent was told nothing of such. */
 static bool is_our_form(struct acp *acp, const struct acp_message *m)
 {
-    lock(acp);
-    bool ours = acp->shows_forms && str_is(m->method, "elicitation/create") && !str_empty(m->session);
-    unlock(acp);
-    return ours;
+    LOCK_SCOPE(&acp->lock);
+    return acp->shows_forms && str_is(m->method, "elicitation/create") && !str_empty(m->session);
 }
 
 static void refuse_unknown(struct acp *acp, const struct acp_message *m)

@@ -1,6 +1,7 @@
 /* nod acp, the command: who it is, which agent it starts and how that is made to ask, and its end. */
 #include "cli/relay/acp.h"
 
+#include "base/lock.h"
 #include "cli/agent_box.h"
 #include "cli/identity.h"
 #include "cli/local.h"
@@ -133,11 +134,10 @@ enum { STATUS_OF_AGENT = -1 };
 /* Whether nobody has said so before. */
 static bool say_ending(struct acp *acp)
 {
-    (void)pthread_mutex_lock(&acp->lock);
+    LOCK_SCOPE(&acp->lock);
     bool first = !acp->ending;
     acp->ending = true;
     (void)pthread_cond_broadcast(&acp->moved);
-    (void)pthread_mutex_unlock(&acp->lock);
     return first;
 }
 

@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "io/file.h"
 
 enum { RPC_DENIED = -32000, RPC_BAD_PARAMS = -32602, RPC_CANCELLED = -32800 };
@@ -43,10 +44,9 @@ static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
 /* True for the first caller: it alone may answer. */
 static bool claim(struct acp_held *held)
 {
-    lock(held->acp);
+    LOCK_SCOPE(&held->acp->lock);
     bool mine = !held->answered;
     held->answered = true;
-    unlock(held->acp);
     return mine;
 }
 
@@ -123,14 +123,13 @@ static void remember_allow(struct acp_held *held)
 {
     struct acp_session *session = held->session;
     bool whole = held->permission && shows_whole(held);
-    lock(held->acp);
+    LOCK_SCOPE(&held->acp->lock);
     if (!str_empty(held->tool_id))
         acp_known(session, held->tool_id)->call = arena_str(&session->arena, held->call);
     if (whole)
         acp_cover(session, held->ask.path, held->ask.text);
     if (held->permission && !str_empty(held->ask.command))
         acp_cover(session, terminal_in(held, &held->ask), held->ask.command);
-    unlock(held->acp);
 }
 
 /* Answered once: a cancelled turn may have answered it in the meantime (claim). */

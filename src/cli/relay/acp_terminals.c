@@ -7,6 +7,7 @@
 
 #include "agents/rpc.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "box/supervisor.h"
 #include "io/place.h"
 #include "io/system.h"
@@ -234,10 +235,9 @@ static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *se
 
 static void list_terminal(struct acp *acp, struct acp_terminal *terminal)
 {
-    lock(acp);
+    LOCK_SCOPE(&acp->lock);
     terminal->next = acp->terminals;
     acp->terminals = terminal;
-    unlock(acp);
 }
 
 /* The thread that watches it is detached. The terminal is freed when it has ended, its waiters are answered and the
@@ -266,9 +266,8 @@ struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const
     rpc_error(out, message->id, RPC_FAILED, str_of(err->text));
     if (!terminal)
         return rc;
-    lock(acp);
+    LOCK_SCOPE(&acp->lock);
     free_terminal(terminal);
-    unlock(acp);
     return rc;
 }
 

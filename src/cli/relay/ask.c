@@ -4,6 +4,7 @@
 
 #include "agents/agents.h"
 #include "base/limits.h"
+#include "base/lock.h"
 #include "cli/remote.h"
 #include "http/http.h"
 
@@ -54,10 +55,8 @@ static struct rc find_session(struct relay_gate *gate, struct err *err)
 
 struct rc relay_gate_session(struct relay_gate *gate, struct err *err)
 {
-    (void)pthread_mutex_lock(&gate->lock);
-    struct rc rc = str_empty(gate->thread) ? find_session(gate, err) : RC_OK;
-    (void)pthread_mutex_unlock(&gate->lock);
-    return rc;
+    LOCK_SCOPE(&gate->lock);
+    return str_empty(gate->thread) ? find_session(gate, err) : RC_OK;
 }
 
 /* ---- connections ---- */

@@ -2,6 +2,7 @@
 #include "cli/relay/relay.h"
 
 #include "agents/lines.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,11 +67,10 @@ bool relay_pipe_put(struct relay_pipe *pipe, struct str line) { return send_piec
 
 void relay_pipe_close(struct relay_pipe *pipe)
 {
-    (void)pthread_mutex_lock(&pipe->lock);
+    LOCK_SCOPE(&pipe->lock);
     if (pipe->fd >= 0)
         (void)close(pipe->fd);
     pipe->fd = -1;
-    (void)pthread_mutex_unlock(&pipe->lock);
 }
 
 /* Blocks until the end of the stream. False: a line was longer than the limit. */

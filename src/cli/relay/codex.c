@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "cli/agent_box.h"
 #include "cli/identity.h"
 #include "cli/local.h"
@@ -199,11 +200,10 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
 /* An answer to one of two open requests of the same id could be taken for the other's. */
 static bool is_open(struct codex_talk *talk, struct str id)
 {
-    lock(talk);
+    LOCK_SCOPE(&talk->lock);
     const struct codex_held *held = talk->held;
     while (held && !str_eq(held->message.id, id))
         held = held->next;
-    unlock(talk);
     return held;
 }
 
@@ -243,7 +243,7 @@ static void take_started(struct codex_talk *talk, const struct json *item)
     bool acts = str_is(type, "commandExecution") || str_is(type, "fileChange") || str_is(type, "mcpToolCall");
     if (!acts || str_empty(id) || item->raw.n > ITEM_BYTES_MAX)
         return;
-    lock(talk);
+    LOCK_SCOPE(&talk->lock);
     struct codex_item *known = find_item(talk, id);
     if (!known)
         known = &talk->items[talk->item_next++ % ITEMS_MAX];
@@ -251,7 +251,6 @@ static void take_started(struct codex_talk *talk, const struct json *item)
     *known = (struct codex_item){0};
     known->id = arena_str(&known->arena, id);
     known->json = arena_str(&known->arena, item->raw);
-    unlock(talk);
 }
 
 static void take_completed(struct codex_talk *talk, const struct json *item)
@@ -373,10 +372,9 @@ static void *read_codex(void *arg)
     if (!relay_read_lines(talk->child.out, CODEX_LINE_BYTES, take_line, talk))
         cli_note("nod codex: Codex wrote a line of more than %d bytes; it is ended", CODEX_LINE_BYTES);
     take_back(talk, STR_NONE);
-    lock(talk);
+    LOCK_SCOPE(&talk->lock);
     talk->ended = true;
     (void)pthread_cond_broadcast(&talk->moved);
-    unlock(talk);
     return NULL;
 }
 
@@ -394,12 +392,10 @@ static struct rc begin(struct codex_talk *talk, struct err *err)
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     codex_initialize(&line);
     (void)relay_pipe_send(&talk->child.in, &line);
-    lock(talk);
+    LOCK_SCOPE(&talk->lock);
     while (str_empty(talk->thread) && !talk->ended && str_empty(talk->trouble))
         (void)pthread_cond_wait(&talk->moved, &talk->lock);
-    struct rc rc = trouble_of(talk, err);
-    unlock(talk);
-    return rc;
+    return trouble_of(talk, err);
 }
 
 static struct rc prompt(struct codex_talk *talk, struct str text, struct err *err)

@@ -2,6 +2,7 @@
 #include "cli/relay/listen.h"
 
 #include "base/list.h"
+#include "base/lock.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -58,10 +59,9 @@ static struct listen_line *pop(struct listen_queue *queue)
 /* The writer sends nothing more. */
 static void close_queue(struct listen_session *session)
 {
-    lock(session->listener);
+    LOCK_SCOPE(&session->listener->lock);
     session->closing = true;
     (void)pthread_cond_broadcast(&session->more);
-    unlock(session->listener);
 }
 
 /* A thread per session, because a child that does not read would block the loop. */
@@ -125,10 +125,9 @@ static void *read_child(void *arg)
 static void lose_patience(void *arg)
 {
     struct listen_session *session = arg;
-    lock(session->listener);
+    LOCK_SCOPE(&session->listener->lock);
     if (!session->reaping)
         (void)kill(-session->child.pid, SIGKILL);
-    unlock(session->listener);
 }
 
 void listen_session_end(struct listen_session *session)

@@ -19,6 +19,7 @@
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/lock.h"
 
 #include <strings.h>
 #include <unistd.h>
@@ -345,11 +346,10 @@ static void *wait_at_gate(void *arg)
         refuse(held, arena_printf(&held->arena, "Nod did not allow this: %s", err.text));
     if (held->round && allowed)
         relay_report(&proxy->gate, held->call, STR("\"the client was asked\""), false);
-    lock(proxy);
+    LOCK_SCOPE(&proxy->lock);
     if (!held->forwarded)
         unlist(held);
     release(held);
-    unlock(proxy);
     return NULL;
 }
 
@@ -434,14 +434,13 @@ static bool cancel(struct proxy *proxy, struct str id)
 
 void proxy_take_back(struct proxy *proxy)
 {
-    lock(proxy);
+    LOCK_SCOPE(&proxy->lock);
     for (struct proxy_held *held = proxy->first; held; held = held->next) {
         if (held->forwarded || str_empty(proxy->gate.session))
             continue;
         atomic_store(&held->cancelled, true);
         relay_ask_cancel(&proxy->gate, held->call);
     }
-    unlock(proxy);
 }
 
 /* ---- from the client ---- */
@@ -478,9 +477,8 @@ static void split(struct proxy *proxy, const struct json *batch)
 static void note_revision(struct proxy *proxy, const struct mcp_message *message)
 {
     bool begins = str_is(message->method, "initialize"); /* in an older one, whatever was tried before */
-    lock(proxy);
+    LOCK_SCOPE(&proxy->lock);
     proxy->modern = !begins && (proxy->modern || message->modern);
-    unlock(proxy);
 }
 
 void proxy_from_client(void *arg, struct str line)

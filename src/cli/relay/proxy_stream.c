@@ -4,6 +4,7 @@
  * asked for again from the last event on. HTTP+SSE, the transport before it: the first event names the address for
  * messages, and every answer comes in this stream; when it ends, so does the session.
  */
+#include "base/lock.h"
 #include "cli/relay/proxy_web.h"
 
 #include <unistd.h>
@@ -44,7 +45,7 @@ static const char *address_of(struct arena *arena, struct str url, struct str na
 static void take_endpoint(struct proxy *proxy, struct str named)
 {
     struct proxy_web *web = proxy->web;
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     if (!web->endpoint && !web->older_failed)
         web->endpoint = address_of(&proxy->cli->arena, str_of(web->url), named);
     if (!web->endpoint) {
@@ -52,7 +53,6 @@ static void take_endpoint(struct proxy *proxy, struct str named)
         cli_note("nod mcp proxy: the server names an address for messages that is not its own, so it gets none");
     }
     (void)pthread_cond_broadcast(&web->moved);
-    (void)pthread_mutex_unlock(&web->lock);
 }
 
 /* ---- reading ---- */
@@ -93,9 +93,8 @@ static void *listen_on(void *arg)
             pause_s = 1;
         (void)sleep(pause_s);
     }
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     web->listening = false;
-    (void)pthread_mutex_unlock(&web->lock);
     return NULL;
 }
 
@@ -117,12 +116,10 @@ static void *listen_older(void *arg)
 static bool start(struct proxy *proxy, void *(*run)(void *))
 {
     struct proxy_web *web = proxy->web;
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     bool first = !web->listening;
     web->listening = web->listening || rc_ok(cli_start_thread(run, proxy, NULL));
-    bool started = first && web->listening;
-    (void)pthread_mutex_unlock(&web->lock);
-    return started;
+    return first && web->listening;
 }
 
 void proxy_stream_listen(struct proxy *proxy) { (void)start(proxy, listen_on); }
@@ -136,11 +133,10 @@ bool proxy_stream_begin_older(struct proxy *proxy)
         return false;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += BEGIN_S_MAX;
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     while (!web->endpoint && !web->older_failed && !late)
         late = pthread_cond_timedwait(&web->moved, &web->lock, &until);
     bool began = web->endpoint != NULL;
     web->older_failed = web->older_failed || !began;
-    (void)pthread_mutex_unlock(&web->lock);
     return began;
 }

@@ -8,6 +8,7 @@
 #include "cli/relay/proxy.h"
 
 #include "base/limits.h"
+#include "base/lock.h"
 #include "io/clock.h"
 
 #include <time.h>
@@ -86,9 +87,8 @@ static void ask_list(struct proxy *proxy)
 
 void proxy_list_ask(struct proxy *proxy)
 {
-    (void)pthread_mutex_lock(&proxy->lock);
+    LOCK_SCOPE(&proxy->lock);
     ask_list(proxy);
-    (void)pthread_mutex_unlock(&proxy->lock);
 }
 
 static const struct proxy_tool *find(const struct proxy_list *list, struct str name)
@@ -140,7 +140,7 @@ bool proxy_list_take(struct proxy *proxy, struct str id, const struct json *mess
     ARENA_SCOPE(arena);
     if (!str_starts(id, STR(OUR_ID)))
         return false;
-    (void)pthread_mutex_lock(&proxy->lock);
+    LOCK_SCOPE(&proxy->lock);
     bool current = proxy->listing && str_eq(id, arena_printf(&arena, OUR_ID "%u", proxy->list_number));
     const struct json *result = json_get(message, "result"), *tools = json_get(result, "tools");
     struct str cursor = json_text(result, "nextCursor");
@@ -150,7 +150,6 @@ bool proxy_list_take(struct proxy *proxy, struct str id, const struct json *mess
         send_later(proxy, cursor);
     else if (current)
         end_listing(proxy);
-    (void)pthread_mutex_unlock(&proxy->lock);
     return true;
 }
 
@@ -185,9 +184,8 @@ struct rc proxy_tool(struct proxy *proxy, struct arena *arena, struct str name, 
 
 void proxy_tool_agreed(struct proxy *proxy, const struct proxy_tool *tool)
 {
-    (void)pthread_mutex_lock(&proxy->lock);
+    LOCK_SCOPE(&proxy->lock);
     for (size_t i = 0; i < proxy->list.count; i++)
         if (str_eq(proxy->list.tools[i].name, tool->name) && str_eq(proxy->list.tools[i].definition, tool->definition))
             proxy->list.tools[i].agreed = true;
-    (void)pthread_mutex_unlock(&proxy->lock);
 }

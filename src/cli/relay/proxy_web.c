@@ -10,6 +10,7 @@
 #include "agents/rpc.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "cli/local.h"
 
 #include <unistd.h>
@@ -102,10 +103,9 @@ const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const
 /* Stores the session id and the protocol revision from the handshake's answer. */
 static void remember(struct proxy_web *web, struct str session)
 {
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     if (!str_empty(session) && !str_c(session, web->session, sizeof web->session))
         web->session[0] = '\0';
-    (void)pthread_mutex_unlock(&web->lock);
 }
 
 void proxy_web_version(struct proxy *proxy, struct str version)
@@ -113,10 +113,9 @@ void proxy_web_version(struct proxy *proxy, struct str version)
     struct proxy_web *web = proxy->web;
     if (!web || str_empty(version))
         return;
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     if (!str_c(version, web->version, sizeof web->version))
         web->version[0] = '\0';
-    (void)pthread_mutex_unlock(&web->lock);
 }
 
 /* One request. Without `resume` the message is posted; with it, the answer goes on behind its last event. */

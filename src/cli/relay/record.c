@@ -4,6 +4,7 @@
 #include "cli/relay/relay.h"
 
 #include "base/limits.h"
+#include "base/lock.h"
 #include "cli/remote.h"
 #include "http/http.h"
 
@@ -22,12 +23,10 @@ struct relay_post {
 
 static struct relay_post *take_first(struct relay_record *record)
 {
-    (void)pthread_mutex_lock(&record->lock);
+    LOCK_SCOPE(&record->lock);
     while (!record->first && !record->ending)
         (void)pthread_cond_wait(&record->more, &record->lock);
-    struct relay_post *post = record->first;
-    (void)pthread_mutex_unlock(&record->lock);
-    return post;
+    return record->first;
 }
 
 static void drop_first(struct relay_record *record)
@@ -45,10 +44,8 @@ static void drop_first(struct relay_record *record)
 
 static bool gives_up(struct relay_record *record)
 {
-    (void)pthread_mutex_lock(&record->lock);
-    bool ended = record->ended;
-    (void)pthread_mutex_unlock(&record->lock);
-    return ended;
+    LOCK_SCOPE(&record->lock);
+    return record->ended;
 }
 
 static void *empty_queue(void *arg)
