@@ -172,10 +172,7 @@ static void answer_events(struct exchange *x, struct run_look *looking)
     uint64_t after = 0;
     struct err err;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    if (rc_bad(api_query_u64(x, "after", INT64_MAX, &after, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_u64(x, "after", INT64_MAX, &after, &err));
     json_open(&out, '{');
     json_open_member(&out, "events", '[');
     uint64_t next = after;

@@ -107,12 +107,9 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     struct err err;
     uint64_t limit = LIMIT_PAGE_CALLS, after = UINT64_MAX;
     struct pending_listing *listing = arena_new(x->arena, struct pending_listing);
-    if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
-        rc_bad(api_query_text(x, "agent", &listing->list.agent, &err)) ||
-        rc_bad(cursor_query(x, "after", &after, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err));
+    EXCHANGE_TRY(x, api_query_text(x, "agent", &listing->list.agent, &err));
+    EXCHANGE_TRY(x, cursor_query(x, "after", &after, &err));
     listing->list.session = arena_str(x->arena, session);
     listing->list.thread = arena_str(x->arena, thread);
     listing->list.limit = limit ? limit : LIMIT_PAGE_CALLS;

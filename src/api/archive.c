@@ -16,10 +16,7 @@ void api_archive_make(struct exchange *x)
     struct gate_archiving *archiving = arena_new(x->arena, struct gate_archiving);
     struct err err;
     int64_t seconds = -1;
-    if (rc_bad(json_want_i64(x->body, "olderThanSeconds", 0, INT32_MAX, &seconds, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_i64(x->body, "olderThanSeconds", 0, INT32_MAX, &seconds, &err));
     if (seconds < 0) {
         exchange_error(x, ERR_INVALID, "\"olderThanSeconds\" is missing");
         return;

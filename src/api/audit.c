@@ -602,10 +602,7 @@ void api_audit_read(struct exchange *x)
     struct err err;
     *audit = (struct audit){.x = x, .arena = x->arena, .limit = 100, .until_ms = INT64_MAX};
     x->state = audit;
-    if (rc_bad(read_audit(x, audit, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, read_audit(x, audit, &err));
     if (str_empty(audit->session))
         audit->session = x->token->session;
     if (!str_empty(audit->session))

@@ -89,6 +89,14 @@ bool auth_gives_folder(struct exchange *x, struct str folder);
 /* Answers; each ends the exchange. */
 void exchange_answer(struct exchange *x, int status, const struct buf *body);
 void exchange_fail(struct exchange *x, const struct err *err);
+/* For functions that return nothing: what fails with words in their `err` is the answer, and they end. */
+#define EXCHANGE_TRY(x, call) \
+    do { \
+        if (rc_bad(call)) { \
+            exchange_fail((x), &err); \
+            return; \
+        } \
+    } while (0)
 void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

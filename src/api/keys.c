@@ -225,10 +225,7 @@ void api_keys_recovery(struct exchange *x)
     struct rc rc = exchange_check_signed(x, true, &signature, &err);
     if (rc_ok(rc) && str_empty(signature))
         rc = err_set(&err, ERR_CONFLICT, "recovery codes are for whoever has a key: make one first");
-    if (rc_bad(rc)) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, rc);
     for (size_t i = 0; i < CODES; i++) {
         codes[i] = code_new(x);
         hashes[i] = code_hash(x, codes[i]);
@@ -347,10 +344,7 @@ void api_keys_add(struct exchange *x)
         rc = read_proof(x, &key, &proof, &err);
     if (rc_ok(rc) && key_ring_find(gate_keys(x->gate), key.id))
         rc = err_set(&err, ERR_CONFLICT, "this key is known already");
-    if (rc_bad(rc)) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, rc);
     x->params[0] = key.id;
     if (!str_empty(code) && str_empty(signature)) {
         key.from_ms = clock_wall_ms() + gate_recovery_ms(x->gate);
@@ -385,10 +379,7 @@ void api_keys_revoke(struct exchange *x)
         rc = err_set(&err, ERR_NOT_FOUND, "there is no such key");
     else if (rc_ok(rc) && !str_eq(token_person(key->person), token_person(x->actor)))
         rc = auth_allow(x->token, (struct right){SCOPE_TOKENS, BOUND_NEVER}, &err);
-    if (rc_bad(rc)) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, rc);
     change_key(x, DATA(x->arena, key_revoked, .id = key->id, .reason = str_empty(signature) ? STR("reset") : STR_NONE,
                        .signature = signature));
 }

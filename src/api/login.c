@@ -105,11 +105,8 @@ void api_logins_create(struct exchange *x)
     struct str name = STR_NONE, role_text = STR("admin");
     char secret[ID_SECRET_BYTES];
     struct err err;
-    if (rc_bad(json_want_str(x->body, "name", LOGIN_NAME_BYTES - 1, &name, &err)) ||
-        rc_bad(json_want_str(x->body, "role", LIMIT_NAME_BYTES, &role_text, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "name", LOGIN_NAME_BYTES - 1, &name, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "role", LIMIT_NAME_BYTES, &role_text, &err));
     enum role role = role_parse(role_text);
     if (role == ROLE_NONE || role == ROLE_AGENT) {
         exchange_error(x, ERR_INVALID, "\"role\" must be admin, approver or viewer");
@@ -232,11 +229,8 @@ void api_login_begin(struct exchange *x)
     struct str once = STR_NONE, device = STR("a browser");
     struct login_code code;
     struct err err;
-    if (rc_bad(json_want_str(x->body, "once", ID_SECRET_BYTES, &once, &err)) ||
-        rc_bad(json_want_str(x->body, "device", DEVICE_BYTES_MAX, &device, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "once", ID_SECRET_BYTES, &once, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "device", DEVICE_BYTES_MAX, &device, &err));
     if (!plain(device)) {
         exchange_error(x, ERR_INVALID, "\"device\" must be plain words without a comma");
         return;

@@ -27,10 +27,7 @@ void api_deliveries_list(struct exchange *x)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str call = STR_NONE;
     struct err err;
-    if (rc_bad(api_query_text(x, "call", &call, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_text(x, "call", &call, &err));
     json_open(&out, '{');
     json_key(&out, "deliveries");
     notify_write_deliveries(x->api->notify, &out, call);

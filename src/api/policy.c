@@ -10,10 +10,7 @@ static void write_policy(struct exchange *x, const struct session *session)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str lint = STR_NONE;
     struct err err;
-    if (rc_bad(api_query_text(x, "lint", &lint, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_text(x, "lint", &lint, &err));
     gate_write_policy(x->gate, &out, session, str_is(lint, "true"));
     exchange_answer(x, 200, &buf);
 }
@@ -90,13 +87,10 @@ void api_policy_add(struct exchange *x)
     struct str session = STR_NONE, signature = STR_NONE;
     struct err err;
     x->state = addition;
-    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
-        rc_bad(gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err)) ||
-        rc_bad(check_rule(x, x->body, &addition->source, &err)) ||
-        rc_bad(exchange_check_signed(x, addition->source.effect == EFFECT_ALLOW, &signature, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err));
+    EXCHANGE_TRY(x, gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err));
+    EXCHANGE_TRY(x, check_rule(x, x->body, &addition->source, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, addition->source.effect == EFFECT_ALLOW, &signature, &err));
     if (addition->source.layer == LAYER_SESSION) {
         exchange_with_session(x, session, add_to_session);
         return;
@@ -105,10 +99,7 @@ void api_policy_add(struct exchange *x)
         exchange_error(x, ERR_INVALID, "\"layer\" must be user or session: the others are files");
         return;
     }
-    if (rc_bad(auth_allow(x->token, user_rules, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, auth_allow(x->token, user_rules, &err));
     addition->change = (struct rule_change){.op = gate_op(x->arena, user_rule_added, x), .change = STR("added"),
                                             .rule = addition->json, .actor = x->actor};
     gate_change_rule(x->gate, &addition->change);
@@ -168,18 +159,12 @@ void api_policy_remove(struct exchange *x)
 {
     struct str session = STR_NONE;
     struct err err;
-    if (rc_bad(api_query_text(x, "session", &session, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_text(x, "session", &session, &err));
     if (!str_empty(session)) {
         exchange_with_session(x, session, remove_from_session);
         return;
     }
-    if (rc_bad(auth_allow(x->token, user_rules, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, auth_allow(x->token, user_rules, &err));
     if (!may_go(x, gate_user_rule_effect(x->gate, x->params[0])))
         return;
     struct rule_change *change = arena_new(x->arena, struct rule_change);
@@ -301,15 +286,12 @@ void api_policy_explain(struct exchange *x)
     struct str session = x->token->session, mode = STR_NONE;
     struct err err;
     x->state = explain;
-    if (rc_bad(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &explain->name, &err)) ||
-        rc_bad(json_want_str(x->body, "dialect", LIMIT_NAME_BYTES, &explain->dialect, &err)) ||
-        rc_bad(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &explain->cwd, &err)) ||
-        rc_bad(json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &mode, &err)) ||
-        rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
-        rc_bad(json_want_object(x->body, "input", &explain->input, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "name", LIMIT_NAME_BYTES, &explain->name, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "dialect", LIMIT_NAME_BYTES, &explain->dialect, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &explain->cwd, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &mode, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err));
+    EXCHANGE_TRY(x, json_want_object(x->body, "input", &explain->input, &err));
     if (str_empty(explain->name) || !explain->input) {
         exchange_error(x, ERR_INVALID, "\"name\" and \"input\" of the call are needed");
         return;
@@ -348,10 +330,7 @@ void api_policy_try(struct exchange *x)
     struct rule_source *source = arena_new(x->arena, struct rule_source);
     struct str json;
     struct err err;
-    if (rc_bad(gate_prepare_rule(x->arena, x->body, &json, source, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, gate_prepare_rule(x->arena, x->body, &json, source, &err));
     uint64_t last = gate_figures(x->gate).last_seq;
     struct read *read = read_new(READ_EVENTS);
     source->effect = EFFECT_ALLOW; /* only whether the rule matches is counted, so its effect does not matter */
@@ -378,11 +357,8 @@ static void trust_in(struct exchange *x, const struct session *session)
     struct str path, hash, wanted = STR_NONE;
     struct err err;
     bool trust = true;
-    if (rc_bad(json_want_str(x->body, "hash", LIMIT_NAME_BYTES, &wanted, &err)) ||
-        rc_bad(json_want_bool(x->body, "trusted", &trust, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "hash", LIMIT_NAME_BYTES, &wanted, &err));
+    EXCHANGE_TRY(x, json_want_bool(x->body, "trusted", &trust, &err));
     if (!gate_project_file(x->gate, x->arena, session, &path, &hash)) {
         exchange_error(x, ERR_NOT_FOUND, "the session's folder has no .nod/policy.json that can be read");
         return;

@@ -134,11 +134,9 @@ void api_sessions_create(struct exchange *x)
     struct session_settings settings;
     struct err err;
     struct str signature = STR_NONE;
-    if (rc_bad(read_settings(x->body, &settings, &err)) || rc_bad(read_new_id(x, &new_id, &err)) ||
-        rc_bad(exchange_check_signed(x, settings.loosens, &signature, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, read_settings(x->body, &settings, &err));
+    EXCHANGE_TRY(x, read_new_id(x, &new_id, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, settings.loosens, &signature, &err));
     if (!(x->token->scopes & SCOPE_SETTINGS) && settings.loosens) {
         exchange_error(x, ERR_FORBIDDEN, "an agent may tighten a session's policy, not loosen it");
         return;
@@ -162,11 +160,8 @@ static void change_found(struct exchange *x, const struct session *session)
     struct session_settings settings;
     struct str signature = STR_NONE;
     struct err err;
-    if (rc_bad(read_settings(x->body, &settings, &err)) ||
-        rc_bad(exchange_check_signed(x, settings.loosens || settings.lifts, &signature, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, read_settings(x->body, &settings, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, settings.loosens || settings.lifts, &signature, &err));
     struct session_change *change = new_change(x);
     change->id = arena_str(x->arena, session->id);
     change->data = settings_data(x->arena, &settings);
@@ -216,11 +211,8 @@ void api_sessions_list(struct exchange *x)
 {
     struct err err;
     uint64_t limit = 100, before = 0;
-    if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
-        rc_bad(cursor_query(x, "before", &before, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err));
+    EXCHANGE_TRY(x, cursor_query(x, "before", &before, &err));
     struct read *read = read_new(READ_SESSIONS);
     read->limit = (unsigned)limit;
     read->before = before;
@@ -271,12 +263,9 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
 {
     struct str title = STR_NONE, parent = STR_NONE, name = STR_NONE;
     struct err err;
-    if (rc_bad(json_want_str(x->body, "title", LIMIT_TITLE_BYTES, &title, &err)) ||
-        rc_bad(json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err)) ||
-        rc_bad(read_thread_name(x->body, &name, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
+    EXCHANGE_TRY(x, json_want_str(x->body, "title", LIMIT_TITLE_BYTES, &title, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err));
+    EXCHANGE_TRY(x, read_thread_name(x->body, &name, &err));
     if (!str_empty(parent) && !session_thread_find(session, parent)) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such parent thread in this session");
         return;

@@ -76,7 +76,7 @@ enum err_code err_from_wire(const char *wire);
 static inline bool rc_ok(struct rc rc) { return rc.code == ERR_OK; }
 static inline bool rc_bad(struct rc rc) { return rc.code != ERR_OK; }
 
-/* The one macro with hidden control flow: leaves the function when `call` fails. */
+/* The one macro with hidden control flow (api/ has EXCHANGE_TRY): leaves the function when `call` fails. */
 #define TRY(call)                          \
     do {                                   \
         struct rc rc_of_try = (call);      \
