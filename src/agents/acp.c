@@ -92,8 +92,7 @@ static struct rc read_command(struct acp_reading *r, struct err *err)
     if (command) {
         r->ask->name = STR("shell");
         r->ask->dialect = STR("codex");
-        json_member_raw(&out, "command", command->raw);
-        json_member(&out, "workdir", json_text(r->input, "cwd"));
+        json_members(&out, J_RAW("command", command->raw), J("workdir", json_text(r->input, "cwd")));
     } else {
         r->ask->name = STR("run_shell_command");
         r->ask->dialect = STR("acp"); /* an unknown dialect: only deny rules apply */
@@ -138,9 +137,7 @@ static struct rc read_patch(struct acp_reading *r, const struct json *first, str
     buf_puts(&patch, "*** End Patch\n");
     r->ask->name = STR("apply_patch");
     r->ask->dialect = STR("codex");
-    json_open(&out, '{');
-    json_member(&out, "patch", buf_str(&patch));
-    json_close(&out, '}');
+    json_object(&out, J("patch", buf_str(&patch)));
     if (patch.over)
         buf.over = true;
     return finish(r, &buf, err);
@@ -159,12 +156,8 @@ static struct rc read_edit(struct acp_reading *r, const struct json *diff, struc
     r->ask->text = new->text;
     r->ask->old = text_of(old);
     r->ask->name = says_something(old) ? STR("Edit") : STR("Write");
-    json_open(&out, '{');
-    json_member(&out, "file_path", r->ask->path);
-    if (says_something(old))
-        json_member_raw(&out, "old_string", old->raw);
-    json_member_raw(&out, says_something(old) ? "new_string" : "content", new->raw);
-    json_close(&out, '}');
+    json_object(&out, J("file_path", r->ask->path), J_IF(says_something(old), J_RAW("old_string", old->raw)),
+                J_RAW(says_something(old) ? "new_string" : "content", new->raw));
     return finish(r, &buf, err);
 }
 
@@ -173,9 +166,7 @@ static struct rc read_simple(struct acp_reading *r, const char *name, const char
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     r->ask->name = str_of(name);
-    json_open(&out, '{');
-    json_member(&out, field, value);
-    json_close(&out, '}');
+    json_object(&out, J(field, value));
     return finish(r, &buf, err);
 }
 
@@ -186,15 +177,9 @@ static struct rc read_other(struct acp_reading *r, struct err *err)
     struct str kind = text_of(r->kind);
     r->ask->name = arena_printf(r->arena, "acp__%s__%.*s", r->agent->name, (int)(kind.n > 40 ? 40 : kind.n),
                                 kind.n ? kind.p : "other");
-    json_open(&out, '{');
-    json_member(&out, "title", text_of(r->title));
-    if (r->input)
-        json_member_raw(&out, "input", r->input->raw);
-    if (r->content)
-        json_member_raw(&out, "content", r->content->raw);
-    if (r->locations)
-        json_member_raw(&out, "locations", r->locations->raw);
-    json_close(&out, '}');
+    json_object(&out, J("title", text_of(r->title)), J_IF(r->input, J_RAW("input", r->input->raw)),
+                J_IF(r->content, J_RAW("content", r->content->raw)),
+                J_IF(r->locations, J_RAW("locations", r->locations->raw)));
     return finish(r, &buf, err);
 }
 

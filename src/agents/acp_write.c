@@ -148,8 +148,7 @@ static struct rc read_act(struct arena *arena, const struct acp_message *message
         ask->name = STR("Write");
         ask->path = path;
         ask->text = content->text;
-        json_member(out, "file_path", path);
-        json_member_raw(out, "content", content->raw);
+        json_members(out, J("file_path", path), J_RAW("content", content->raw));
     } else if (str_is(method, "fs/read_text_file") && !str_empty(path)) {
         ask->name = STR("Read");
         json_member(out, "file_path", path);
@@ -182,9 +181,7 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
         json_close(&out, '}');
     } else {
         ret_ask->name = STR("SwitchMode");
-        json_open(&out, '{');
-        json_member(&out, "mode", mode);
-        json_close(&out, '}');
+        json_object(&out, J("mode", mode));
     }
     if (buf.over)
         return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
@@ -197,10 +194,8 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
 static void put_outcome(struct buf *buf, struct str id, struct str option)
 {
     struct json_out out = rpc_open_result(buf, id);
-    json_open_member(&out, "outcome", '{');
-    json_member(&out, "outcome", str_empty(option) ? STR("cancelled") : STR("selected"));
-    json_member(&out, "optionId", option);
-    json_close(&out, '}');
+    json_members(&out, J_OBJECT("outcome", J("outcome", str_empty(option) ? "cancelled" : "selected"),
+                                J("optionId", option)));
     rpc_close(&out);
 }
 
@@ -246,9 +241,7 @@ void acp_tool_failed(struct buf *buf, struct str session, struct str tool, struc
     struct json_out out = rpc_open_message(buf, NULL, "session/update");
     json_member(&out, "sessionId", session);
     json_open_member(&out, "update", '{');
-    json_member(&out, "sessionUpdate", STR("tool_call_update"));
-    json_member(&out, "toolCallId", tool);
-    json_member(&out, "status", STR("failed"));
+    json_members(&out, J("sessionUpdate", "tool_call_update"), J("toolCallId", tool), J("status", "failed"));
     json_open_member(&out, "content", '[');
     json_open(&out, '{');
     json_member(&out, "type", STR("content"));
@@ -319,10 +312,7 @@ void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct st
 
 static void put_variable(struct json_out *out, struct str name, struct str value)
 {
-    json_open(out, '{');
-    json_member(out, "name", name);
-    json_member_always(out, "value", value);
-    json_close(out, '}');
+    json_object(out, J("name", name), J_ALWAYS("value", value));
 }
 
 /* The server's program becomes an argument of our proxy; its variables stay with it. */
@@ -332,8 +322,7 @@ static void put_server(struct json_out *out, struct arena *arena, const struct j
     const struct json *env = json_get(server, "env");
     struct str name, value;
     json_open(out, '{');
-    json_member(out, "name", front->name);
-    json_member(out, "command", str_of(self));
+    json_members(out, J("name", front->name), J("command", self));
     json_key(out, "args");
     mcp_front_args(out, arena, front);
     json_open_member(out, "env", '[');
@@ -352,18 +341,17 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
     JSON_SCOPE(list, servers, ACT_BYTES_MAX);
     const struct json *given = json_get(request->params, "mcpServers");
     unsigned left_out = 0;
-    json_open(&servers, '[');
-    for (const struct json *one = given && given->type == JSON_ARRAY ? given->first : NULL; one; one = one->next) {
-        struct mcp_front front = {0};
-        bool read = self && mcp_front_read(one, &front);
-        front.name = json_text(one, "name");
-        front.identity = identity;
-        if (read)
-            put_server(&servers, arena, one, &front, self);
-        else
-            left_out++;
-    }
-    json_close(&servers, ']');
+    JSON_LIST(&servers, NULL)
+        for (const struct json *one = given && given->type == JSON_ARRAY ? given->first : NULL; one; one = one->next) {
+            struct mcp_front front = {0};
+            bool read = self && mcp_front_read(one, &front);
+            front.name = json_text(one, "name");
+            front.identity = identity;
+            if (read)
+                put_server(&servers, arena, one, &front, self);
+            else
+                left_out++;
+        }
     const struct ours ours[] = {{"_meta", str_of(meta)}, {"mcpServers", given ? buf_str(&list) : STR_NONE}};
     if (list.over)
         out->over = true;
@@ -377,21 +365,18 @@ unsigned acp_put_session(struct buf *out, struct arena *arena, const struct acp_
 void acp_initialize(struct buf *buf, bool serves)
 {
     struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
-    json_member_u64(&out, "protocolVersion", 1);
-    json_open_member(&out, "clientCapabilities", '{');
-    json_member_raw(&out, "fs", serves ? STR("{\"readTextFile\":true,\"writeTextFile\":true}")
-                                       : STR("{\"readTextFile\":false,\"writeTextFile\":false}"));
-    json_member_bool(&out, "terminal", serves);
-    json_close(&out, '}');
-    json_member_raw(&out, "clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}"));
+    json_members(&out, J("protocolVersion", 1),
+                 J_OBJECT("clientCapabilities",
+                          J_OBJECT("fs", J_BOOL("readTextFile", serves), J_BOOL("writeTextFile", serves)),
+                          J_BOOL("terminal", serves)),
+                 J_RAW("clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}")));
     rpc_close(&out);
 }
 
 void acp_new_session(struct buf *buf, struct str cwd)
 {
     struct json_out out = rpc_open_message(buf, "nod:new", "session/new");
-    json_member(&out, "cwd", cwd);
-    json_member_raw(&out, "mcpServers", STR("[]"));
+    json_members(&out, J("cwd", cwd), J_RAW("mcpServers", STR("[]")));
     rpc_close(&out);
 }
 

@@ -157,8 +157,7 @@ static struct json_out open_answer(struct buf *buf, struct str request)
     json_open(&out, '{');
     json_member(&out, "type", STR("control_response"));
     json_open_member(&out, "response", '{');
-    json_member(&out, "subtype", STR("success"));
-    json_member_always(&out, "request_id", request);
+    json_members(&out, J("subtype", "success"), J_ALWAYS("request_id", request));
     json_open_member(&out, "response", '{');
     return out;
 }
@@ -189,25 +188,15 @@ void claude_no_opinion(struct buf *out, struct str request)
 void claude_fail(struct buf *buf, struct str request, struct str words)
 {
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("control_response"));
-    json_open_member(&out, "response", '{');
-    json_member(&out, "subtype", STR("error"));
-    json_member_always(&out, "request_id", request);
-    json_member(&out, "error", words);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("type", "control_response"),
+                J_OBJECT("response", J("subtype", "error"), J_ALWAYS("request_id", request), J("error", words)));
     end_line(buf);
 }
 
 static void put_rule_update(struct json_out *out, struct str rules)
 {
-    json_open(out, '{');
-    json_member(out, "type", STR("addRules"));
-    json_member_raw(out, "rules", rules);
-    json_member(out, "behavior", STR("allow"));
-    json_member(out, "destination", STR("localSettings"));
-    json_close(out, '}');
+    json_object(out, J("type", "addRules"), J_RAW("rules", rules), J("behavior", "allow"),
+                J("destination", "localSettings"));
 }
 
 /* Claude Code makes no suggestion when our hook made it ask: then suggests a rule for exactly this command. */
@@ -218,10 +207,7 @@ static void put_own_rule(struct json_out *out, const struct claude_message *ask)
     if (!str_is(ask->tool, "Bash") || str_empty(command) || str_find(command, '\n') < command.n)
         return;
     json_open(&rule, '[');
-    json_open(&rule, '{');
-    json_member(&rule, "toolName", ask->tool);
-    json_member(&rule, "ruleContent", command);
-    json_close(&rule, '}');
+    json_object(&rule, J("toolName", ask->tool), J("ruleContent", command));
     json_close(&rule, ']');
     put_rule_update(out, buf_str(&buf));
 }
@@ -249,13 +235,8 @@ static void put_permissions(struct json_out *out, const struct claude_message *a
     if (str_empty(call->mode) && !remembers)
         return;
     json_open_member(out, "updatedPermissions", '[');
-    if (!str_empty(call->mode)) {
-        json_open(out, '{');
-        json_member(out, "type", STR("setMode"));
-        json_member(out, "mode", str_of(claude_mode(call->mode)));
-        json_member(out, "destination", STR("session"));
-        json_close(out, '}');
-    }
+    if (!str_empty(call->mode))
+        json_object(out, J("type", "setMode"), J("mode", claude_mode(call->mode)), J("destination", "session"));
     if (remembers)
         put_rules(out, ask);
     json_close(out, ']');
@@ -294,16 +275,12 @@ void claude_refuse(struct buf *buf, const struct claude_message *ask, struct str
     struct json_out out = open_answer(buf, ask->request);
     CHECK(!str_empty(words));
     if (ask->kind == CLAUDE_BEFORE) {
-        json_open_member(&out, "hookSpecificOutput", '{');
-        json_member(&out, "hookEventName", STR("PreToolUse"));
-        json_member(&out, "permissionDecision", STR("deny"));
-        json_member(&out, "permissionDecisionReason", words);
-        json_close(&out, '}');
+        json_members(&out, J_OBJECT("hookSpecificOutput", J("hookEventName", "PreToolUse"),
+                                    J("permissionDecision", "deny"), J("permissionDecisionReason", words)));
     } else if (ask->kind == CLAUDE_ELICIT) {
         json_member(&out, "action", STR("decline"));
     } else {
-        json_member(&out, "behavior", STR("deny"));
-        json_member(&out, "message", words);
+        json_members(&out, J("behavior", "deny"), J("message", words));
     }
     close_answer(&out);
 }
@@ -323,8 +300,7 @@ void claude_answer(struct buf *buf, const struct claude_message *ask, const stru
         put_input(&out, ask, call);
         put_permissions(&out, ask, call, remember);
     } else {
-        json_member(&out, "message", agent_words(&scratch, call));
-        json_member_bool(&out, "interrupt", true);
+        json_members(&out, J("message", agent_words(&scratch, call)), J_BOOL("interrupt", true));
     }
     close_answer(&out);
 }
@@ -345,12 +321,9 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
         return;
     }
     struct json_out out = open_answer(buf, ask->request);
-    json_open_member(&out, "hookSpecificOutput", '{');
-    json_member(&out, "hookEventName", STR("PreToolUse"));
-    json_member(&out, "permissionDecision", asks ? STR("ask") : STR("allow"));
-    json_member(&out, "permissionDecisionReason", words);
-    json_member_raw(&out, "updatedInput", call->updated_input);
-    json_close(&out, '}');
+    json_members(&out, J_OBJECT("hookSpecificOutput", J("hookEventName", "PreToolUse"),
+                                J("permissionDecision", asks ? "ask" : "allow"), J("permissionDecisionReason", words),
+                                J_RAW("updatedInput", call->updated_input)));
     close_answer(&out);
 }
 
@@ -374,8 +347,7 @@ void claude_answer_elicit(struct buf *buf, const struct claude_message *ask, con
         return;
     }
     struct json_out out = open_answer(buf, ask->request);
-    json_member(&out, "action", STR("accept"));
-    json_member_raw(&out, "content", content ? content->raw : STR("{}"));
+    json_members(&out, J("action", "accept"), J_RAW("content", content ? content->raw : STR("{}")));
     close_answer(&out);
 }
 
@@ -385,8 +357,7 @@ static struct json_out open_request(struct buf *buf, struct str request, const c
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_member(&out, "type", STR("control_request"));
-    json_member(&out, "request_id", request);
+    json_members(&out, J("type", "control_request"), J("request_id", request));
     json_open_member(&out, "request", '{');
     json_member(&out, "subtype", str_of(subtype));
     return out;
@@ -404,11 +375,8 @@ static void put_hooks(struct json_out *out, const struct json *others)
 {
     json_open_member(out, "hooks", '{');
     json_open_member(out, "PreToolUse", '[');
-    json_open(out, '{');
-    json_member_raw(out, "hookCallbackIds", STR("[\"nod_before\"]"));
-    json_member_i64(out, "timeout", BEFORE_SECONDS);
-    json_member(out, "onFailure", STR("block"));
-    json_close(out, '}');
+    json_object(out, J_RAW("hookCallbackIds", STR("[\"nod_before\"]")), J("timeout", BEFORE_SECONDS),
+                J("onFailure", "block"));
     for (const struct json *group = json_first(others, "PreToolUse"); group; group = group->next)
         json_put_raw(out, group->raw);
     json_close(out, ']');
@@ -451,13 +419,7 @@ void claude_set_mode(struct buf *buf, struct str request, struct str mode)
 void claude_prompt(struct buf *buf, struct str text)
 {
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("user"));
-    json_open_member(&out, "message", '{');
-    json_member(&out, "role", STR("user"));
-    json_member_always(&out, "content", text);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("type", "user"), J_OBJECT("message", J("role", "user"), J_ALWAYS("content", text)));
     end_line(buf);
 }
 

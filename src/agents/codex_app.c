@@ -177,8 +177,7 @@ void codex_answer(struct buf *buf, const struct codex_message *m, enum codex_dec
 {
     struct json_out out = open_answer(buf, m->id, "result");
     if (codex_ask_kind(m) == CODEX_TOOL) {
-        json_member(&out, "action", decision == CODEX_ACCEPT ? STR("accept") : STR("decline"));
-        json_member_null(&out, "content");
+        json_members(&out, J("action", decision == CODEX_ACCEPT ? "accept" : "decline"), J_NULL("content"));
     } else {
         json_member(&out, "decision", decision == CODEX_ACCEPT    ? STR("accept")
                                       : decision == CODEX_DECLINE ? STR("decline")
@@ -190,8 +189,7 @@ void codex_answer(struct buf *buf, const struct codex_message *m, enum codex_dec
 void codex_refuse(struct buf *buf, struct str id, struct str words)
 {
     struct json_out out = open_answer(buf, id, "error");
-    json_member_i64(&out, "code", NO_METHOD);
-    json_member(&out, "message", words);
+    json_members(&out, J("code", NO_METHOD), J("message", words));
     rpc_close(&out);
 }
 
@@ -201,8 +199,7 @@ static struct json_out open_request(struct buf *buf, const char *id, const char 
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_member(&out, "id", str_of(id));
-    json_member(&out, "method", str_of(method));
+    json_members(&out, J("id", id), J("method", method));
     json_open_member(&out, "params", '{');
     return out;
 }
@@ -219,8 +216,7 @@ void codex_initialized(struct buf *out) { buf_puts(out, "{\"method\":\"initializ
 void codex_start_thread(struct buf *buf, struct str cwd)
 {
     struct json_out out = open_request(buf, "nod:thread", "thread/start");
-    json_member(&out, "cwd", cwd);
-    json_member(&out, "approvalPolicy", STR("untrusted"));
+    json_members(&out, J("cwd", cwd), J("approvalPolicy", "untrusted"));
     json_member(&out, "approvalsReviewer", STR("user")); /* and not a model */
     json_member(&out, "sandbox", STR("danger-full-access")); /* in one, it asks again about what it may not do there */
     rpc_close(&out);
@@ -244,8 +240,7 @@ void codex_start_turn(struct buf *buf, struct str thread, struct str text)
 void codex_steer(struct buf *buf, struct str thread, struct str turn, struct str text)
 {
     struct json_out out = open_request(buf, "nod:words", "turn/steer");
-    json_member(&out, "threadId", thread);
-    json_member(&out, "expectedTurnId", turn);
+    json_members(&out, J("threadId", thread), J("expectedTurnId", turn));
     put_input(&out, text);
     rpc_close(&out);
 }

@@ -24,13 +24,8 @@ bool forms_offer(struct buf *buf, const struct json *handshake, const char *capa
 void form_put(struct json_out *out, struct str name, const struct json *params)
 {
     const struct json *schema = json_get(params, "requestedSchema");
-    json_open(out, '{');
-    json_member(out, "mcp_server_name", name);
-    json_member(out, "message", json_text(params, "message"));
-    json_member(out, "url", json_text(params, "url"));
-    if (schema)
-        json_member_raw(out, "requested_schema", schema->raw);
-    json_close(out, '}');
+    json_object(out, J("mcp_server_name", name), J("message", json_text(params, "message")),
+                J("url", json_text(params, "url")), J_IF(schema, J_RAW("requested_schema", schema->raw)));
 }
 
 /* An allow that lacks the answers has none to give; a form without fields needs none. */
@@ -45,15 +40,9 @@ bool form_answer(struct buf *buf, struct str id, const struct json *params, cons
     bool accepts = call && call->status == CALL_ALLOWED && call_allowed(call) &&
                    (answered || !fields || !fields->count);
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "jsonrpc", STR("2.0"));
-    json_member_raw(&out, "id", id);
-    json_open_member(&out, "result", '{');
-    json_member(&out, "action", accepts ? STR("accept") : call ? STR("decline") : STR("cancel"));
-    if (accepts && answered)
-        json_member_raw(&out, "content", content->raw);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("jsonrpc", "2.0"), J_RAW("id", id),
+                J_OBJECT("result", J("action", accepts ? "accept" : call ? "decline" : "cancel"),
+                         J_IF(accepts && answered, J_RAW("content", content->raw))));
     json_end_line(&out);
     return accepts;
 }

@@ -94,13 +94,10 @@ void hook_put(struct buf *buf, const struct hook *hook)
     }
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_member(&out, "session_id", hook->session);
-    json_member(&out, "hook_event_name", hook->event);
+    json_members(&out, J("session_id", hook->session), J("hook_event_name", hook->event));
     json_member(&out, "permission_mode", STR("bypassPermissions")); /* in which the agent asks nobody itself */
-    json_member(&out, "cwd", hook->cwd);
-    json_member(&out, "tool_name", hook->tool);
-    json_member(&out, "tool_use_id", hook->call);
-    json_member_raw(&out, "tool_input", hook->input->raw);
+    json_members(&out, J("cwd", hook->cwd), J("tool_name", hook->tool), J("tool_use_id", hook->call),
+                 J_RAW("tool_input", hook->input->raw));
     json_close(&out, '}');
 }
 
@@ -123,9 +120,8 @@ void hook_say_before(struct buf *buf, const char *decision, struct str words, st
 {
     struct json_out out = json_out(buf);
     open_specific(&out, "PreToolUse");
-    json_member(&out, "permissionDecision", str_of(decision));
-    json_member(&out, "permissionDecisionReason", words);
-    json_member_raw(&out, "updatedInput", input);
+    json_members(&out, J("permissionDecision", decision), J("permissionDecisionReason", words),
+                 J_RAW("updatedInput", input));
     close_specific(&out);
 }
 
@@ -133,11 +129,8 @@ void hook_say_permission(struct buf *buf, const char *behavior, struct str words
 {
     struct json_out out = json_out(buf);
     open_specific(&out, "PermissionRequest");
-    json_open_member(&out, "decision", '{');
-    json_member(&out, "behavior", str_of(behavior));
-    json_member(&out, "message", words);
-    json_member_raw(&out, "updatedInput", input);
-    json_close(&out, '}');
+    json_members(&out, J_OBJECT("decision", J("behavior", behavior), J("message", words),
+                                J_RAW("updatedInput", input)));
     close_specific(&out);
 }
 
@@ -190,12 +183,8 @@ void hook_answer(struct buf *out, const struct hook *hook, const struct call *ca
 
 static void put_address(struct json_out *out, struct str url)
 {
-    json_member(out, "type", STR("http"));
-    json_member(out, "url", url);
-    json_open_member(out, "headers", '{');
-    json_member(out, "Authorization", STR("Bearer $NOD_TOKEN"));
-    json_close(out, '}');
-    json_member_raw(out, "allowedEnvVars", STR("[\"NOD_TOKEN\"]"));
+    json_members(out, J("type", "http"), J("url", url), J_OBJECT("headers", J("Authorization", "Bearer $NOD_TOKEN")),
+                 J_RAW("allowedEnvVars", STR("[\"NOD_TOKEN\"]")));
 }
 
 void agent_put_group(struct json_out *out, const struct agent_entry *entry, const char *more)
@@ -207,8 +196,7 @@ void agent_put_group(struct json_out *out, const struct agent_entry *entry, cons
     if (!str_empty(entry->url)) {
         put_address(out, entry->url);
     } else {
-        json_member(out, "type", STR("command"));
-        json_member(out, "command", entry->command);
+        json_members(out, J("type", "command"), J("command", entry->command));
     }
     json_member_i64(out, "timeout", entry->timeout);
     buf_puts(out->buf, more);

@@ -73,15 +73,10 @@ static struct rc question(struct arena *arena, const struct json *arguments, str
     json_open(&out, '{');
     json_open_member(&out, "questions", '[');
     json_open(&out, '{');
-    json_member(&out, "question", json_text(arguments, "question"));
-    json_member(&out, "header", STR("Question"));
-    json_open_member(&out, "options", '[');
-    for (const struct json *o = json_first(arguments, "options"); o; o = o->next) {
-        json_open(&out, '{');
-        json_member(&out, "label", o->text);
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
+    json_members(&out, J("question", json_text(arguments, "question")), J("header", "Question"));
+    JSON_LIST(&out, "options")
+        for (const struct json *o = json_first(arguments, "options"); o; o = o->next)
+            json_object(&out, J("label", o->text));
     json_member_bool(&out, "multiSelect", false);
     json_close(&out, '}');
     json_close(&out, ']');
@@ -117,9 +112,7 @@ static void put_text(struct buf *buf, const struct mcp_message *message, struct 
     json_open_member(&out, "content", '[');
     rpc_put_text(&out, text);
     json_close(&out, ']');
-    json_member_bool(&out, "isError", is_error);
-    if (message->modern)
-        json_member(&out, "resultType", STR("complete"));
+    json_members(&out, J_BOOL("isError", is_error), J_IF(message->modern, J("resultType", "complete")));
     rpc_close(&out);
 }
 
@@ -132,11 +125,7 @@ void mcp_answer_text(struct buf *buf, const struct mcp_message *message, struct 
 static void put_denial(struct buf *buf, const struct mcp_message *message, struct str words, bool interrupt)
 {
     JSON_SCOPE(text, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "behavior", STR("deny"));
-    json_member(&out, "message", words);
-    json_member_flag(&out, "interrupt", interrupt);
-    json_close(&out, '}');
+    json_object(&out, J("behavior", "deny"), J("message", words), J_FLAG("interrupt", interrupt));
     put_text(buf, message, buf_str(&text), false);
 }
 
@@ -152,10 +141,7 @@ static void put_approval(struct buf *buf, const struct mcp_message *message, con
 {
     JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     struct str input = call_effective_input(call);
-    json_open(&out, '{');
-    json_member(&out, "behavior", STR("allow"));
-    json_member_raw(&out, "updatedInput", str_empty(input) ? STR("{}") : input);
-    json_close(&out, '}');
+    json_object(&out, J("behavior", "allow"), J_RAW("updatedInput", str_empty(input) ? STR("{}") : input));
     put_text(buf, message, buf_str(&text), false);
 }
 
@@ -202,27 +188,20 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
 {
     struct json_out out = rpc_open_result(buf, message->id);
     struct str wanted = json_text(message->params, "protocolVersion");
-    json_member(&out, "protocolVersion", STR_IN(wanted, versions) ? wanted : str_of(versions[0]));
-    json_member_raw(&out, "capabilities", STR("{\"tools\":{}}"));
-    json_open_member(&out, "serverInfo", '{');
-    json_member(&out, "name", STR("nod"));
-    json_member(&out, "version", STR(NOD_VERSION));
-    json_close(&out, '}');
+    json_members(&out, J("protocolVersion", STR_IN(wanted, versions) ? wanted : str_of(versions[0])),
+                 J_RAW("capabilities", STR("{\"tools\":{}}")),
+                 J_OBJECT("serverInfo", J("name", "nod"), J("version", STR(NOD_VERSION))));
     rpc_close(&out);
 }
 
 static void put_tools(struct buf *buf, const struct mcp_message *message)
 {
     struct json_out out = rpc_open_result(buf, message->id);
-    json_open_member(&out, "tools", '[');
-    for (size_t i = 0; i < TOOL_COUNT; i++) {
-        json_open(&out, '{');
-        json_member(&out, "name", str_of(tools[i].name));
-        json_member(&out, "description", str_of(tools[i].words));
-        json_member_raw(&out, "inputSchema", str_of(tools[i].schema));
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, "tools")
+        for (size_t i = 0; i < TOOL_COUNT; i++) {
+            json_object(&out, J("name", tools[i].name), J("description", tools[i].words),
+                        J_RAW("inputSchema", str_of(tools[i].schema)));
+        }
     rpc_close(&out);
 }
 

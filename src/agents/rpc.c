@@ -93,8 +93,7 @@ static struct json_out open_line(struct buf *buf)
 struct json_out rpc_open_message(struct buf *buf, const char *id, const char *method)
 {
     struct json_out out = open_line(buf);
-    json_member(&out, "id", str_of(id));
-    json_member(&out, "method", str_of(method));
+    json_members(&out, J("id", id), J("method", method));
     json_open_member(&out, "params", '{');
     return out;
 }
@@ -119,15 +118,11 @@ void rpc_close(struct json_out *out)
 void rpc_error(struct buf *buf, struct str id, int code, struct str words)
 {
     struct json_out out = open_answer(buf, id, "error");
-    json_member_i64(&out, "code", code);
-    json_member(&out, "message", words);
+    json_members(&out, J("code", code), J("message", words));
     rpc_close(&out);
 }
 
 void rpc_put_text(struct json_out *out, struct str text)
 {
-    json_open(out, '{');
-    json_member(out, "type", STR("text"));
-    json_member_always(out, "text", text);
-    json_close(out, '}');
+    json_object(out, J("type", "text"), J_ALWAYS("text", text));
 }

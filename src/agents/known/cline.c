@@ -40,38 +40,23 @@ static struct rc read_message(const struct agent *agent, const struct json *mess
 static void put_message(struct buf *buf, const struct hook *hook)
 {
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "hookName", hook->event);
-    json_member(&out, "taskId", hook->session);
-    json_open_member(&out, "workspaceRoots", '[');
-    json_put_str(&out, hook->cwd);
-    json_close(&out, ']');
-    json_open_member(&out, "tool_call", '{');
-    json_member(&out, "id", hook->call);
-    json_member(&out, "name", hook->tool);
-    json_member_raw(&out, "input", hook->input->raw);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("hookName", hook->event), J("taskId", hook->session),
+                J_LIST("workspaceRoots", J_ALWAYS(NULL, hook->cwd)),
+                J_OBJECT("tool_call", J("id", hook->call), J("name", hook->tool), J_RAW("input", hook->input->raw)));
 }
 
 static void allow(struct buf *buf, const struct hook *hook, struct str edited, struct str words)
 {
     struct json_out out = json_out(buf);
     (void)hook, (void)words;
-    json_open(&out, '{');
-    json_member_bool(&out, "cancel", false);
-    json_member_raw(&out, "overrideInput", edited);
-    json_close(&out, '}');
+    json_object(&out, J_BOOL("cancel", false), J_RAW("overrideInput", edited));
 }
 
 static void deny(struct buf *buf, const struct hook *hook, struct str words)
 {
     struct json_out out = json_out(buf);
     (void)hook;
-    json_open(&out, '{');
-    json_member_bool(&out, "cancel", true);
-    json_member(&out, "errorMessage", words);
-    json_close(&out, '}');
+    json_object(&out, J_BOOL("cancel", true), J("errorMessage", words));
 }
 
 static const struct agent_event events[] = {{"tool_call", HOOK_BEFORE, 1}, {NULL, HOOK_OTHER, 0}};

@@ -26,19 +26,11 @@ static struct str hash_of(struct arena *arena, const struct json *group, const s
     JSON_SCOPE(buf, out, HOOK_BYTES_MAX);
     char hex[DIGEST_HEX_BYTES];
     const struct json *matcher = json_get(group, "matcher"), *timeout = json_get(hook, "timeout");
-    json_open(&out, '{');
-    json_member(&out, "event_name", STR("pre_tool_use"));
-    json_open_member(&out, "hooks", '[');
-    json_open(&out, '{');
-    json_member_bool(&out, "async", false);
-    json_member(&out, "command", json_text(hook, "command"));
-    json_member_raw(&out, "timeout", timeout ? timeout->raw : STR("600"));
-    json_member(&out, "type", STR("command"));
-    json_close(&out, '}');
-    json_close(&out, ']');
-    if (matcher)
-        json_member_raw(&out, "matcher", matcher->raw);
-    json_close(&out, '}');
+    json_object(&out, J("event_name", "pre_tool_use"),
+                J_LIST("hooks", J_OBJECT(NULL, J_BOOL("async", false), J("command", json_text(hook, "command")),
+                                         J_RAW("timeout", timeout ? timeout->raw : STR("600")),
+                                         J("type", "command"))),
+                J_IF(matcher, J_RAW("matcher", matcher->raw)));
     struct digest digest = digest_of(buf_str(&buf));
     digest_hex(&digest, hex);
     return buf.over ? STR_NONE : arena_printf(arena, "sha256:%s", hex);

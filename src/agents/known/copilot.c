@@ -3,11 +3,7 @@
 
 static void put_entry(struct json_out *out, const struct agent_entry *entry)
 {
-    json_open(out, '{');
-    json_member(out, "type", STR("command"));
-    json_member(out, "bash", entry->command);
-    json_member_i64(out, "timeoutSec", entry->timeout);
-    json_close(out, '}');
+    json_object(out, J("type", "command"), J("bash", entry->command), J("timeoutSec", entry->timeout));
 }
 
 static const struct agent_event events[] = {{"PreToolUse", HOOK_BEFORE, 1}, {NULL, HOOK_OTHER, 0}};

@@ -16,12 +16,8 @@ static struct rc read_message(const struct agent *agent, const struct json *mess
 static void say(struct buf *buf, const char *permission, struct str words, struct str input)
 {
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "permission", str_of(permission));
-    json_member(&out, "user_message", words);
-    json_member(&out, "agent_message", words);
-    json_member_raw(&out, "updated_input", input);
-    json_close(&out, '}');
+    json_object(&out, J("permission", permission), J("user_message", words), J("agent_message", words),
+                J_RAW("updated_input", input));
 }
 
 static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
@@ -38,11 +34,7 @@ static void deny(struct buf *out, const struct hook *hook, struct str words)
 
 static void put_entry(struct json_out *out, const struct agent_entry *entry)
 {
-    json_open(out, '{');
-    json_member(out, "command", entry->command);
-    json_member_i64(out, "timeout", entry->timeout);
-    json_member_bool(out, "failClosed", true);
-    json_close(out, '}');
+    json_object(out, J("command", entry->command), J("timeout", entry->timeout), J_BOOL("failClosed", true));
 }
 
 static const struct agent_event events[] = {{"preToolUse", HOOK_BEFORE, 1}, {NULL, HOOK_OTHER, 0}};

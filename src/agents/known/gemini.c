@@ -4,10 +4,7 @@
 static void say(struct buf *buf, const char *decision, struct str words)
 {
     struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "decision", str_of(decision));
-    json_member(&out, "reason", words);
-    json_close(&out, '}');
+    json_object(&out, J("decision", decision), J("reason", words));
 }
 
 static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
