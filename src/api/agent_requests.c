@@ -28,19 +28,13 @@ static void write_request(struct json_out *out, const struct exchange *x, const 
 {
     const struct run_state *state = &looking->state;
     json_open(out, '{');
-    json_member(out, "id", state->id);
-    json_member(out, "sessionId", x->session);
-    json_member(out, "threadId", looking->thread);
-    json_member(out, "status", str_of(run_status_name(state->status)));
-    json_member(out, "reason", state->reason);
-    json_member(out, "prompt", state->prompt);
-    json_member(out, "model", state->model);
-    json_member_i64(out, "iterationCount", state->iterations);
-    json_member(out, "result", run_status_over(state->status) ? state->text : STR_NONE);
+    json_members(out, J("id", state->id), J("sessionId", x->session), J("threadId", looking->thread),
+                 J("status", run_status_name(state->status)), J("reason", state->reason), J("prompt", state->prompt),
+                 J("model", state->model), J("iterationCount", state->iterations),
+                 J("result", run_status_over(state->status) ? state->text : STR_NONE));
     json_key(out, "usage");
     run_usage_write(out, &state->usage);
-    json_member_time(out, "createdAt", state->created_ms);
-    json_member_time(out, "updatedAt", state->changed_ms);
+    json_members(out, J_TIME("createdAt", state->created_ms), J_TIME("updatedAt", state->changed_ms));
     json_close(out, '}');
 }
 
@@ -107,7 +101,6 @@ static void statuses_read(struct read *read)
 
 static void session_found(struct exchange *x, const struct session *session)
 {
-    struct read *read = read_new(READ_EVENTS);
     (void)session;
     read->session = arena_str(&read->arena, x->session);
     read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
@@ -215,14 +208,8 @@ static void started(struct op *op)
 {
     const struct run_op *start = (const struct run_op *)op;
     struct exchange *x = op->owner;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "id", start->id);
-    json_member(&out, "sessionId", start->session);
-    json_member(&out, "threadId", start->thread);
-    json_member(&out, "status", str_of(run_status_name(RUN_PENDING)));
-    json_close(&out, '}');
-    exchange_answer(x, 201, &buf);
+    exchange_object(x, 201, J("id", start->id), J("sessionId", start->session), J("threadId", start->thread),
+                    J("status", run_status_name(RUN_PENDING)));
 }
 
 static void start_in(struct exchange *x, struct asking *asking, struct str session, struct str thread)
@@ -372,13 +359,8 @@ static void approved(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct exchange *x = decide->op.owner;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member_bool(&out, "success", true);
-    json_member(&out, "toolCallId", decide->call_id);
-    json_member(&out, "decision", str_of(decision_name(decide->call.decision)));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J_BOOL("success", true), J("toolCallId", decide->call_id),
+                    J("decision", decision_name(decide->call.decision)));
 }
 
 /* "No" ends the run (abort); a denial that lets the run go on is given by the usual route. */

@@ -28,9 +28,7 @@ struct state_read {
 
 static void put_asked(struct json_out *out, const struct call *call)
 {
-    json_member(out, "tool", call->name);
-    json_member_raw(out, "arguments", call->input);
-    json_member_i64(out, "createdAt", call->requested_ms);
+    json_members(out, J("tool", call->name), J_RAW("arguments", call->input), J("createdAt", call->requested_ms));
 }
 
 /* In the relay's words, which has one for everything that ended without a person: "canceled". */
@@ -44,12 +42,9 @@ static const char *status_word(const struct call *call)
 static void put_completed(struct json_out *out, const struct call *call)
 {
     put_asked(out, call);
-    json_member_i64(out, "completedAt", call->decided_ms);
-    json_member(out, "status", str_of(status_word(call)));
-    json_member(out, "decision", str_of(decision_name(call->decision)));
-    json_member(out, "reason", call->feedback);
-    json_member(out, "mode", call->mode);
-    json_member_raw(out, "allowTools", call->rules);
+    json_members(out, J("completedAt", call->decided_ms), J("status", status_word(call)),
+                 J("decision", decision_name(call->decision)), J("reason", call->feedback), J("mode", call->mode),
+                 J_RAW("allowTools", call->rules));
 }
 
 /* One walk per member of the answer. Calls that rules answered have no request and are in neither. */
@@ -326,13 +321,8 @@ static struct rc translate(struct exchange *x, struct err *err)
     if (str_empty(id) || !approved || (approved->type != JSON_TRUE && approved->type != JSON_FALSE))
         return err_set(err, ERR_INVALID, "\"id\" and \"approved\" (true or false) are needed");
     bool yes = approved->type == JSON_TRUE;
-    json_open(&out, '{');
-    json_member(&out, "decision", str_of(our_decision(yes, decision, allows)));
-    json_member(&out, "feedback", reason);
-    json_member(&out, "mode", our_mode(mode));
-    if (yes && allows)
-        json_member_raw(&out, "rules", tools->raw);
-    json_close(&out, '}');
+    json_object(&out, J("decision", our_decision(yes, decision, allows)), J("feedback", reason),
+                J("mode", our_mode(mode)), J_IF(yes && allows, J_RAW("rules", tools->raw)));
     x->params[1] = id;
     return json_parse(x->arena, arena_str(x->arena, buf_str(&buf)), &x->body, err);
 }

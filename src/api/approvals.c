@@ -41,10 +41,9 @@ static void write_pending(struct exchange *x, struct pending_listing *listing)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     int64_t from_us = clock_steady_us();
     json_open(&out, '{');
-    json_open_member(&out, "pendingApprovals", '[');
-    for (size_t i = 0; i < list->count; i++)
-        gate_write_listed(x->gate, &out, &list->calls[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, "pendingApprovals")
+        for (size_t i = 0; i < list->count; i++)
+            gate_write_listed(x->gate, &out, &list->calls[i]);
     json_member_u64(&out, "total", list->total);
     if (list->more)
         cursor_write(&out, list->next);
@@ -187,10 +186,7 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_open_member(&out, "error", '{');
-    json_member(&out, "code", str_of(err_wire(err->code)));
-    json_member(&out, "message", str_of(err->text));
-    json_close(&out, '}');
+    json_members(&out, J_OBJECT("error", J("code", err_wire(err->code)), J("message", err->text)));
     json_key(&out, "winner");
     call_write_winner(&out, winner);
     json_close(&out, '}');
@@ -200,15 +196,9 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
 /* 202: the answer is stored, the call still waits. */
 static void answer_partial(struct exchange *x, const struct decide *decide)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", decide->call_id);
-    json_member(&out, "sessionId", decide->session);
-    json_member(&out, "message", str_of(decide->op.err.text));
-    json_member_u64(&out, "have", decide->have);
-    json_member_u64(&out, "need", decide->need);
-    json_close(&out, '}');
-    exchange_answer(x, err_http(decide->op.err.code), &buf);
+    exchange_object(x, err_http(decide->op.err.code), J("toolCallId", decide->call_id),
+                    J("sessionId", decide->session), J("message", decide->op.err.text), J("have", decide->have),
+                    J("need", decide->need));
 }
 
 bool exchange_undecided(struct exchange *x, const struct decide *decide)
@@ -236,16 +226,9 @@ struct op exchange_decision(struct exchange *x, void (*done)(struct op *op))
 
 void exchange_decided(struct exchange *x, const struct decide *decide)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", decide->call_id);
-    json_member(&out, "sessionId", decide->session);
-    json_member(&out, "decision", str_of(decision_name(decide->call.decision)));
-    json_member(&out, "actor", decide->call.actor);
-    json_member_time(&out, "at", decide->call.decided_ms);
-    json_member_u64(&out, "seq", decide->call.response_seq);
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J("toolCallId", decide->call_id), J("sessionId", decide->session),
+                    J("decision", decision_name(decide->call.decision)), J("actor", decide->call.actor),
+                    J_TIME("at", decide->call.decided_ms), J("seq", decide->call.response_seq));
 }
 
 static void decided(struct op *op) { exchange_decided(op->owner, (struct decide *)op); }

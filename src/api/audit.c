@@ -117,8 +117,8 @@ static void fill_decision(struct arena *arena, struct record *record, const stru
     record->asked = !call->by_policy;
     record->decision = call->decision == DECISION_NONE ? NULL : decision_name(call->decision);
     record->decided_ms = call->status == CALL_AWAITING ? 0 : call->by_policy ? call->called_ms : call->decided_ms;
-    record->actor = arena_str(arena, call->by_policy ? STR("policy") : call->actor);
-    record->feedback = arena_str(arena, call->feedback);
+    record->actor = call->by_policy ? STR("policy") : call->actor;
+    record->feedback = call->feedback;
     record->edited = !str_empty(call->updated_input);
     record->mode = arena_str(arena, call->mode);
     record->rules = arena_str(arena, call->rules);
@@ -203,32 +203,14 @@ static void add_record(struct audit *audit, struct record *record)
 static void put_record(struct json_out *out, const struct record *r)
 {
     json_open(out, '{');
-    json_member_u64(out, "seq", r->seq);
-    json_member_time(out, "at", r->called_ms);
-    json_member(out, "sessionId", r->session);
-    json_member(out, "threadId", r->thread);
-    json_member(out, "toolCallId", r->call);
-    json_member(out, "tool", r->tool);
-    json_member(out, "about", r->about);
-    json_member(out, "agent", r->agent);
-    json_member(out, "cwd", r->cwd);
-    json_member(out, "outcome", str_of(r->outcome));
-    json_member(out, "decision", str_of(r->decision));
-    json_member(out, "by", str_of(r->by));
-    json_member_bool(out, "asked", r->asked);
-    json_member(out, "actor", r->actor);
-    json_member(out, "rule", r->rule);
-    json_member(out, "source", r->source);
-    json_member(out, "why", r->why);
-    json_member(out, "feedback", r->feedback);
-    json_member_bool(out, "edited", r->edited);
-    json_member(out, "mode", r->mode);
-    json_member_raw(out, "rules", r->rules);
-    json_member(out, "key", r->key);
-    if (r->decided_ms) {
-        json_member_time(out, "decidedAt", r->decided_ms);
-        json_member_i64(out, "answerMs", r->decided_ms - r->called_ms);
-    }
+    json_members(out, J("seq", r->seq), J_TIME("at", r->called_ms), J("sessionId", r->session),
+                 J("threadId", r->thread), J("toolCallId", r->call), J("tool", r->tool), J("about", r->about),
+                 J("agent", r->agent), J("cwd", r->cwd), J("outcome", r->outcome), J("decision", r->decision),
+                 J("by", r->by), J_BOOL("asked", r->asked), J("actor", r->actor), J("rule", r->rule),
+                 J("source", r->source), J("why", r->why), J("feedback", r->feedback), J_BOOL("edited", r->edited),
+                 J("mode", r->mode), J_RAW("rules", r->rules), J("key", r->key));
+    if (r->decided_ms)
+        json_members(out, J_TIME("decidedAt", r->decided_ms), J("answerMs", r->decided_ms - r->called_ms));
     json_close(out, '}');
 }
 

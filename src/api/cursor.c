@@ -9,8 +9,7 @@ void cursor_write(struct json_out *out, uint64_t seq)
 {
     char text[32];
     (void)snprintf(text, sizeof text, CURSOR_MARK "%llu", (unsigned long long)seq);
-    json_member_u64(out, "next", seq);
-    json_member(out, "cursor", str_of(text));
+    json_members(out, J("next", seq), J("cursor", text));
 }
 
 bool cursor_parse(struct str text, uint64_t *ret_seq)

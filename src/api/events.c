@@ -85,10 +85,9 @@ static void page_read(struct read *read)
     }
     uint64_t next = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     json_open(&out, '{');
-    json_open_member(&out, "events", '[');
-    for (size_t i = 0; i < read->event_count; i++)
-        event_write(&out, &read->events[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, "events")
+        for (size_t i = 0; i < read->event_count; i++)
+            event_write(&out, &read->events[i]);
     cursor_write(&out, next);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
@@ -188,10 +187,7 @@ static void broken(struct watcher *watcher, const struct err *err)
     struct sse *sse = watcher->arg;
     JSON_SCOPE(text, out, LIMIT_ANSWER_BYTES);
     buf_puts(&text, "event: error\ndata: ");
-    json_open(&out, '{');
-    json_member(&out, "code", str_of(err_wire(err->code)));
-    json_member(&out, "message", str_of(err->text));
-    json_close(&out, '}');
+    json_object(&out, J("code", err_wire(err->code)), J("message", err->text));
     buf_puts(&text, "\n\n");
     sse_send(sse, buf_str(&text));
     http_stream_end(sse->stream);

@@ -88,6 +88,8 @@ bool auth_gives_folder(struct exchange *x, struct str folder);
 
 /* Answers; each ends the exchange. */
 void exchange_answer(struct exchange *x, int status, const struct buf *body);
+#define exchange_object(x, status, ...) exchange_item((x), (status), &J_OBJECT(NULL, __VA_ARGS__))
+void exchange_item(struct exchange *x, int status, const struct json_item *item);
 void exchange_fail(struct exchange *x, const struct err *err);
 /* For functions that return nothing: what fails with words in their `err` is the answer, and they end. */
 #define EXCHANGE_TRY(x, call) \

@@ -5,12 +5,7 @@
 
 static void answer_state(struct exchange *x, int status, const char *state)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "status", str_of(state));
-    json_member(&out, "version", STR(NOD_VERSION));
-    json_close(&out, '}');
-    exchange_answer(x, status, &buf);
+    exchange_object(x, status, J("status", state), J("version", STR(NOD_VERSION)));
 }
 
 void api_health_show(struct exchange *x) { answer_state(x, 200, "ok"); }

@@ -19,10 +19,9 @@ void api_keys_list(struct exchange *x)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
     json_member(&out, "signed", str_of(signed_when_name(gate_signed(x->gate))));
-    json_open_member(&out, "keys", '[');
-    for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next)
-        ring_write_key(&out, key);
-    json_close(&out, ']');
+    JSON_LIST(&out, "keys")
+        for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next)
+            ring_write_key(&out, key);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }
@@ -32,19 +31,12 @@ void api_keys_list(struct exchange *x)
 /* The text to sign, and its digest as the challenge of WebAuthn. */
 static void answer_statement(struct exchange *x, const struct statement *statement)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str text = statement_text(x->arena, statement);
     char challenge[BASE64_BYTES(DIGEST_BYTES)];
     struct digest digest = digest_of(text);
     base64_url_encode(digest.bytes, DIGEST_BYTES, challenge);
-    json_open(&out, '{');
-    json_member(&out, "statement", text);
-    json_member(&out, "challenge", str_of(challenge));
-    json_member(&out, "server", statement->fields[0].value);
-    json_member(&out, "nonce", statement->nonce);
-    json_member_time(&out, "until", statement->until_ms);
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J("statement", text), J("challenge", challenge), J("server", statement->fields[0].value),
+                    J("nonce", statement->nonce), J_TIME("until", statement->until_ms));
 }
 
 /* The client sends the digest of the body it will send: the statement binds the signature to those bytes. */
@@ -208,10 +200,9 @@ static void codes_kept(struct op *op)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct str *codes = x->state;
     json_open(&out, '{');
-    json_open_member(&out, "codes", '[');
-    for (size_t i = 0; i < CODES; i++)
-        json_put_str(&out, codes[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, "codes")
+        for (size_t i = 0; i < CODES; i++)
+            json_put_str(&out, codes[i]);
     json_close(&out, '}');
     exchange_answer(x, x->route->status, &buf);
 }

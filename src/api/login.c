@@ -92,10 +92,9 @@ struct str api_login_link(struct api *api, struct arena *arena, const char *name
 static void write_picture(struct exchange *x, struct json_out *out, struct str url)
 {
     struct qr qr = qr_make(x->arena, url);
-    json_open_member(out, "qr", '[');
-    for (size_t i = 0; i < qr.size; i++)
-        json_put_str(out, qr.rows[i]);
-    json_close(out, ']');
+    JSON_LIST(out, "qr")
+        for (size_t i = 0; i < qr.size; i++)
+            json_put_str(out, qr.rows[i]);
 }
 
 /* A link cannot give more than the token that makes it has. */
@@ -127,10 +126,8 @@ void api_logins_create(struct exchange *x)
     struct id typed = make_code(x->api, name, role, secret);
     struct str url = arena_printf(x->arena, "%.*s/#login=%s", STR_ARG(x->api->origin), secret);
     json_open(&out, '{');
-    json_member(&out, "url", url);
-    json_member(&out, "path", arena_printf(x->arena, "/#login=%s", secret));
-    json_member(&out, "code", str_of(typed.text));
-    json_member_bool(&out, "public", x->api->has_public);
+    json_members(&out, J("url", url), J("path", arena_printf(x->arena, "/#login=%s", secret)), J("code", typed.text),
+                 J_BOOL("public", x->api->has_public));
     write_picture(x, &out, url);
     json_member(&out, "role", str_of(role_name(role)));
     json_member_time(&out, "expiresAt", clock_wall_ms() + (int64_t)LOGIN_MINUTES * 60 * 1000);
@@ -211,12 +208,8 @@ static void logged_in(struct op *op)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct str secret = str_of(change->secret);
     CHECK(secret.n > COOKIE_CHARS);
-    json_open(&out, '{');
-    json_member(&out, "key", str_sub(secret, COOKIE_CHARS, secret.n));
-    json_member(&out, "id", change->id);
-    json_member(&out, "name", change->name);
-    json_member(&out, "role", str_of(role_name(change->role)));
-    json_close(&out, '}');
+    json_object(&out, J("key", str_sub(secret, COOKIE_CHARS, secret.n)), J("id", change->id), J("name", change->name),
+                J("role", role_name(change->role)));
     x->api->answers[2]++;
     http_answer(x->http, 200, STR("application/json"),
                 cookie_line(x, str_sub(secret, 0, COOKIE_CHARS), LOGIN_DAYS * DAY_S), buf_str(&buf));

@@ -135,6 +135,13 @@ void exchange_answer(struct exchange *x, int status, const struct buf *body)
     http_answer_json(x->http, status, buf_str(body));
 }
 
+void exchange_item(struct exchange *x, int status, const struct json_item *item)
+{
+    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
+    json_put_item(&out, item);
+    exchange_answer(x, status, &buf);
+}
+
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us)
 {
     struct str timing = arena_printf(x->arena, "Server-Timing: total;dur=%.3f\r\n", (double)took_us / 1000);
