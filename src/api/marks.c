@@ -8,16 +8,9 @@ enum { SNOOZE_SECONDS_MAX = 30 * 86400 };
 static void marked(struct op *op)
 {
     const struct mark *mark = (struct mark *)op;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", mark->call);
-    json_member(&out, "sessionId", mark->session);
-    if (mark->until_ms)
-        json_member_time(&out, "snoozedUntil", mark->until_ms);
-    json_member(&out, "assignee", mark->person);
-    json_member_u64(&out, "seq", mark->kept.event.seq);
-    json_close(&out, '}');
-    exchange_answer(op->owner, 200, &buf);
+    exchange_object(op->owner, 200, J("toolCallId", mark->call), J("sessionId", mark->session),
+                    J_IF(mark->until_ms, J_TIME("snoozedUntil", mark->until_ms)), J("assignee", mark->person),
+                    J("seq", mark->kept.event.seq));
 }
 
 /* The store is asked, not the view in memory: another node may have kept the request a moment ago. */
@@ -102,11 +95,10 @@ static void list_people(struct exchange *x, const struct session *session)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_open_member(&out, "people", '[');
-    for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
-        if (!is_listed(x->gate, token, session->id))
-            json_put_str(&out, token_person(token->name));
-    json_close(&out, ']');
+    JSON_LIST(&out, "people")
+        for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
+            if (!is_listed(x->gate, token, session->id))
+                json_put_str(&out, token_person(token->name));
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }

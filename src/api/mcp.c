@@ -264,10 +264,9 @@ static void pending_session_found(void *arg, const struct session *session, cons
     }
     struct pending_list list = {.session = session->id, .limit = LIMIT_PAGE_CALLS};
     gate_list_pending(x->gate, x->arena, &list);
-    json_open(&out, '[');
-    for (size_t i = 0; i < list.count; i++)
-        gate_write_listed(x->gate, &out, &list.calls[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, NULL)
+        for (size_t i = 0; i < list.count; i++)
+            gate_write_listed(x->gate, &out, &list.calls[i]);
     mcp_answer_text(&line, x->state, buf_str(&text));
     exchange_answer(x, 200, &line);
 }

@@ -11,11 +11,7 @@ static void noted(struct op *op)
 {
     struct note *note = (struct note *)op;
     struct exchange *x = note->op.owner;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member_u64(&out, "seq", note->kept.event.seq);
-    json_close(&out, '}');
-    exchange_answer(x, 201, &buf);
+    exchange_object(x, 201, J("seq", note->kept.event.seq));
 }
 
 /* Only kinds that decide nothing can be added from outside. */

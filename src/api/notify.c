@@ -41,17 +41,13 @@ void api_deliveries_list(struct exchange *x)
 static void tested(struct op *op)
 {
     struct exchange *x = op->owner;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (op->err.code == ERR_NOT_FOUND) {
         exchange_fail(x, &op->err);
         return;
     }
-    json_open(&out, '{');
-    json_member_bool(&out, "sent", op->err.code == ERR_OK);
-    json_member_i64(&out, "status", ((const struct notify_test *)op)->status);
-    json_member(&out, "error", op->err.code == ERR_OK ? STR_NONE : str_of(op->err.text));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J_BOOL("sent", op->err.code == ERR_OK),
+                    J("status", ((const struct notify_test *)op)->status),
+                    J("error", op->err.code == ERR_OK ? STR_NONE : str_of(op->err.text)));
 }
 
 void api_channels_test(struct exchange *x)
@@ -84,26 +80,18 @@ void api_approvals_seen(struct exchange *x)
 /* Sends the caller the key that signs the callbacks of its token. */
 void api_callbacks_secret(struct exchange *x)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     char secret[NOTIFY_SECRET_BYTES];
     notify_callback_secret(x->api->notify, x->actor, secret);
-    json_open(&out, '{');
-    json_member(&out, "secret", str_of(secret));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J("secret", secret));
 }
 
 /* ---- devices ---- */
 
 void api_push_key(struct exchange *x)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     char key[NOTIFY_KEY_BYTES];
     notify_push_key(x->api->notify, key);
-    json_open(&out, '{');
-    json_member(&out, "publicKey", str_of(key));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J("publicKey", key));
 }
 
 void api_push_subscribe(struct exchange *x)
@@ -180,8 +168,7 @@ void api_answers_look(struct exchange *x)
         return;
     }
     json_open(&out, '{');
-    json_member(&out, "person", answer.person);
-    json_member_bool(&out, "answered", answer.answered);
+    json_members(&out, J("person", answer.person), J_BOOL("answered", answer.answered));
     json_key(&out, "request");
     if (answer.answered)
         json_put_raw(&out, STR("null"));

@@ -20,12 +20,7 @@ extern const char nod_schemas[], nod_schemas_end[];
 /* A stream is text to OpenAPI; what its "data:" holds is named beside it. */
 static void put_stream(struct json_out *out, const char *schema)
 {
-    json_open_member(out, "text/event-stream", '{');
-    json_open_member(out, "schema", '{');
-    json_member(out, "type", STR("string"));
-    json_member(out, "x-data", str_of(schema));
-    json_close(out, '}');
-    json_close(out, '}');
+    json_members(out, J_OBJECT("text/event-stream", J_OBJECT("schema", J("type", "string"), J("x-data", schema))));
 }
 
 /* `stream`: the schema of a stream's data, where the answer may be one; NULL: it is none. */
@@ -34,11 +29,7 @@ static void put_content(struct json_out *out, const char *schema, const char *st
     char pointer[128];
     (void)snprintf(pointer, sizeof pointer, "#/components/schemas/%s", schema);
     json_open_member(out, "content", '{');
-    json_open_member(out, "application/json", '{');
-    json_open_member(out, "schema", '{');
-    json_member(out, "$ref", str_of(pointer));
-    json_close(out, '}');
-    json_close(out, '}');
+    json_members(out, J_OBJECT("application/json", J_OBJECT("schema", J("$ref", pointer))));
     if (stream)
         put_stream(out, stream);
     json_close(out, '}');
@@ -69,20 +60,11 @@ static void put_parameter(struct json_out *out, struct str name, const char *in)
 {
     bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") ||
                   str_is(name, "before");
-    json_open(out, '{');
-    json_member(out, "name", name);
-    json_member(out, "in", str_of(in));
-    json_member_bool(out, "required", str_is(str_of(in), "path"));
-    json_open_member(out, "schema", '{');
-    json_member(out, "type", number ? STR("integer") : STR("string"));
-    if (number)
-        json_member_u64(out, "minimum", 0);
-    if (number && number_most(name))
-        json_member_u64(out, "maximum", number_most(name));
-    if (str_is(name, "format"))
-        json_member_raw(out, "enum", STR("[\"named\",\"message\",\"cloudevents\"]"));
-    json_close(out, '}');
-    json_close(out, '}');
+    json_object(out, J("name", name), J("in", in), J_BOOL("required", str_is(str_of(in), "path")),
+                J_OBJECT("schema", J("type", number ? "integer" : "string"), J_IF(number, J("minimum", 0)),
+                         J_IF(number && number_most(name), J("maximum", number_most(name))),
+                         J_IF(str_is(name, "format"),
+                              J_RAW("enum", STR("[\"named\",\"message\",\"cloudevents\"]")))));
 }
 
 static void put_parameters(struct json_out *out, const struct route *route)
@@ -144,14 +126,13 @@ static void put_right(struct json_out *out, struct right right)
 /* The messages of a WebSocket, which OpenAPI cannot describe. */
 static void put_messages(struct json_out *out, const struct socket_kind *(*next)(size_t at))
 {
-    json_open_member(out, "x-messages", '[');
-    for (size_t i = 0; next(i); i++) {
-        json_open(out, '{');
-        json_member(out, "name", str_of(next(i)->name));
-        put_right(out, next(i)->right);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "x-messages")
+        for (size_t i = 0; next(i); i++) {
+            json_open(out, '{');
+            json_member(out, "name", str_of(next(i)->name));
+            put_right(out, next(i)->right);
+            json_close(out, '}');
+        }
 }
 
 static void put_operation(struct json_out *out, const struct route *route)
@@ -160,8 +141,7 @@ static void put_operation(struct json_out *out, const struct route *route)
     for (size_t i = 0; route->method[i] && i + 1 < sizeof method; i++)
         method[i] = (char)(route->method[i] + 32);
     json_open_member(out, method, '{');
-    json_member(out, "operationId", str_of(route->name));
-    json_member(out, "summary", str_of(route->summary));
+    json_members(out, J("operationId", route->name), J("summary", route->summary));
     put_right(out, route->right);
     if (route->handle == api_socket_open)
         put_messages(out, socket_message);
@@ -204,10 +184,9 @@ static void put_error_codes(struct json_out *out)
 {
     json_open_member(out, "ErrorCode", '{');
     json_member(out, "type", STR("string"));
-    json_open_member(out, "enum", '[');
-    for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++)
-        json_put_str(out, str_of(err_wire((enum err_code)code)));
-    json_close(out, ']');
+    JSON_LIST(out, "enum")
+        for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++)
+            json_put_str(out, str_of(err_wire((enum err_code)code)));
     json_close(out, '}');
 }
 
@@ -226,13 +205,9 @@ void api_openapi_show(struct exchange *x)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_member(&out, "openapi", STR("3.1.0"));
-    json_open_member(&out, "info", '{');
-    json_member(&out, "title", STR("Nod"));
-    json_member(&out, "version", STR(NOD_VERSION));
-    json_member(&out, "description", STR("A gate between AI agents and the world."));
-    json_close(&out, '}');
-    json_member_raw(&out, "security", STR("[{\"token\":[]}]"));
+    json_members(&out, J("openapi", "3.1.0"), J_OBJECT("info", J("title", "Nod"), J("version", STR(NOD_VERSION)),
+                                                       J("description", "A gate between AI agents and the world.")),
+                 J_RAW("security", STR("[{\"token\":[]}]")));
     json_open_member(&out, "paths", '{');
     put_paths(&out);
     json_close(&out, '}');

@@ -109,15 +109,11 @@ void api_policy_add(struct exchange *x)
 
 static void answer_gone(struct exchange *x, const struct err *err)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (err->code != ERR_OK) {
         exchange_fail(x, err);
         return;
     }
-    json_open(&out, '{');
-    json_member(&out, "removed", x->params[0]);
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    exchange_object(x, 200, J("removed", x->params[0]));
 }
 
 static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }

@@ -24,9 +24,7 @@ struct telling {
 static void open_event(struct json_out *out, const struct event *event, const char *type)
 {
     json_open(out, '{');
-    json_member_u64(out, "seq", event->seq);
-    json_member(out, "type", str_of(type));
-    json_member_time(out, "at", event->at_ms);
+    json_members(out, J("seq", event->seq), J("type", type), J_TIME("at", event->at_ms));
 }
 
 static void put(struct telling *telling, const char *type, struct json_out *out, const struct buf *buf)
@@ -48,9 +46,8 @@ static void tell_block(struct telling *telling, const struct json *block)
     if (text) {
         json_member(&out, "text", json_text(block, "text"));
     } else {
-        json_member(&out, "id", json_text(block, "id"));
-        json_member(&out, "name", json_text(block, "name"));
-        json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+        json_members(&out, J("id", json_text(block, "id")), J("name", json_text(block, "name")),
+                     J_RAW("input", input ? input->raw : STR("{}")));
     }
     put(telling, type, &out, &buf);
 }
@@ -60,9 +57,8 @@ static void tell_result(struct telling *telling, const struct json *data)
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct json *content = json_get(data, "content");
     open_event(&out, telling->event, "tool_result");
-    json_member(&out, "toolCallId", telling->event->call);
-    json_member_raw(&out, "content", content ? content->raw : STR("null"));
-    json_member_bool(&out, "isError", json_bool(data, "isError", false));
+    json_members(&out, J("toolCallId", telling->event->call), J_RAW("content", content ? content->raw : STR("null")),
+                 J_BOOL("isError", json_bool(data, "isError", false)));
     put(telling, "tool_result", &out, &buf);
 }
 
@@ -70,8 +66,7 @@ static void tell_end(struct telling *telling, const struct json *data)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_event(&out, telling->event, "completion");
-    json_member(&out, "status", json_text(data, "status"));
-    json_member(&out, "reason", json_text(data, "reason"));
+    json_members(&out, J("status", json_text(data, "status")), J("reason", json_text(data, "reason")));
     put(telling, "completion", &out, &buf);
 }
 
@@ -133,13 +128,9 @@ static void send_text(struct run_listener *listener, uint64_t seq, unsigned part
         return;
     struct str text = json_text(chunk, "text"), heard = buf_str(&listener->heard);
     bool told = heard.n && str_starts(heard, text), more = heard.n && begins_with_heard(listener, text);
-    json_open(&out, '{');
-    json_member_u64(&out, "seq", seq);
-    json_member(&out, "type", STR("text_chunk"));
-    json_member(&out, "at", json_text(chunk, "at"));
-    json_member_always(&out, "text", told ? STR("") : more ? str_sub(text, heard.n, text.n) : text);
-    json_member_flag(&out, "replaces", heard.n && !told && !more);
-    json_close(&out, '}');
+    json_object(&out, J("seq", seq), J("type", "text_chunk"), J("at", json_text(chunk, "at")),
+                J_ALWAYS("text", told ? STR("") : more ? str_sub(text, heard.n, text.n) : text),
+                J_FLAG("replaces", heard.n && !told && !more));
     struct str rest = told ? arena_str(&scratch, str_sub(heard, text.n, heard.n)) : STR_NONE;
     buf_clear(&listener->heard);
     buf_put(&listener->heard, rest); /* beginning of the answer's next text */
@@ -187,11 +178,7 @@ static void hear(struct watcher *watcher, struct str json)
         !str_is(json_text(said, "type"), "text_chunk") || !str_eq(json_text(said, "runId"), listener->teller.run))
         return;
     buf_put(&listener->heard, json_text(said, "text"));
-    json_open(&out, '{');
-    json_member(&out, "type", STR("text_chunk"));
-    json_member(&out, "text", json_text(said, "text"));
-    json_member_bool(&out, "live", true);
-    json_close(&out, '}');
+    json_object(&out, J("type", "text_chunk"), J("text", json_text(said, "text")), J_BOOL("live", true));
     sse_send(&listener->sse, arena_printf(&scratch, "event: text_chunk\ndata: %.*s\n\n", STR_ARG(buf_str(&buf))));
 }
 

@@ -224,18 +224,11 @@ void api_sessions_list(struct exchange *x)
 static void answer_thread(struct exchange *x, const struct session *session)
 {
     const struct session_change *change = x->state;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     const struct session_thread *thread = session_thread_find(session, change->thread);
     CHECK(thread);
-    json_open(&out, '{');
-    json_member(&out, "sessionId", session->id);
-    json_member_always(&out, "threadId", thread->id);
-    json_member(&out, "id", thread->id);
-    json_member_or_null(&out, "parentId", thread->parent);
-    json_member(&out, "title", thread->title);
-    json_member_time(&out, "createdAt", thread->at_ms);
-    json_close(&out, '}');
-    exchange_answer(x, 201, &buf);
+    exchange_object(x, 201, J("sessionId", session->id), J_ALWAYS("threadId", thread->id), J("id", thread->id),
+                    J_OR_NULL("parentId", thread->parent), J("title", thread->title),
+                    J_TIME("createdAt", thread->at_ms));
 }
 
 static void thread_added(struct op *op)
@@ -293,10 +286,9 @@ static void write_threads(struct exchange *x, const struct session *session)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_open_member(&out, "threads", '[');
-    for (const struct session_thread *t = session->threads; t; t = t->next)
-        session_thread_write(&out, t);
-    json_close(&out, ']');
+    JSON_LIST(&out, "threads")
+        for (const struct session_thread *t = session->threads; t; t = t->next)
+            session_thread_write(&out, t);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }

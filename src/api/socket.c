@@ -55,24 +55,14 @@ static void send_text(struct socket_channel *channel, struct str text)
 static void send_error(struct socket_channel *channel, struct str id, const char *code, const char *words)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("error"));
-    json_member_raw(&out, "id", id);
-    json_open_member(&out, "error", '{');
-    json_member(&out, "code", str_of(code));
-    json_member(&out, "message", str_of(words));
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("type", "error"), J_RAW("id", id), J_OBJECT("error", J("code", code), J("message", words)));
     send_text(channel, buf_str(&buf));
 }
 
 static void send_done(struct socket_channel *channel, const char *type, struct str id)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", str_of(type));
-    json_member_raw(&out, "id", id);
-    json_close(&out, '}');
+    json_object(&out, J("type", type), J_RAW("id", id));
     send_text(channel, buf_str(&buf));
 }
 
@@ -323,12 +313,7 @@ static void inner_answered(struct http_request *request, int status, struct str 
     struct inner_request *inner = request->answered_arg;
     struct socket_channel *channel = inner->channel;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("answer"));
-    json_member_raw(&out, "id", inner->id);
-    json_member_i64(&out, "status", status);
-    json_member_raw(&out, "body", body);
-    json_close(&out, '}');
+    json_object(&out, J("type", "answer"), J_RAW("id", inner->id), J("status", status), J_RAW("body", body));
     send_text(channel, buf_str(&buf));
     channel->open_requests--;
     free_if_over(channel);

@@ -80,42 +80,24 @@ void terminal_send(struct terminal *terminal, const struct buf *buf)
 void terminal_error(struct terminal *terminal, struct str id, struct str words)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("error"));
-    json_member(&out, "subtype", STR("error"));
-    json_open_member(&out, "content", '{');
-    json_member(&out, "message", words);
-    json_close(&out, '}');
-    json_member_raw(&out, "id", id);
-    json_close(&out, '}');
+    json_object(&out, J("type", "error"), J("subtype", "error"), J_OBJECT("content", J("message", words)),
+                J_RAW("id", id));
     terminal_send(terminal, &buf);
 }
 
 void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("error"));
-    json_member(&out, "subtype", STR("error"));
-    json_open_member(&out, "content", '{');
-    json_member(&out, "code", str_of(err_wire(err->code)));
-    json_member(&out, "message", str_of(err->text));
-    json_close(&out, '}');
-    json_member_raw(&out, "id", id);
-    json_close(&out, '}');
+    json_object(&out, J("type", "error"), J("subtype", "error"),
+                J_OBJECT("content", J("code", err_wire(err->code)), J("message", err->text)), J_RAW("id", id));
     terminal_send(terminal, &buf);
 }
 
 void terminal_ack(const struct terminal_act *act, const char *command, const struct view *view)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("ack"));
-    json_member_raw(&out, "id", act->id);
-    json_member(&out, "command", str_of(command));
-    json_member(&out, "session_id", view->session);
-    json_member(&out, "thread_id", view->thread);
-    json_close(&out, '}');
+    json_object(&out, J("type", "ack"), J_RAW("id", act->id), J("command", command), J("session_id", view->session),
+                J("thread_id", view->thread));
     terminal_send(act->terminal, &buf);
 }
 

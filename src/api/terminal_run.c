@@ -330,7 +330,6 @@ static void begin(struct terminal_act *act)
 /* Copies what the act still needs: the message's bytes are freed when this call returns. */
 static void own(struct terminal_act *act)
 {
-    struct arena *arena = &act->arena;
     struct order *order = act->order;
     order->session = arena_str(arena, order->session);
     order->mode = arena_str(arena, order->mode);

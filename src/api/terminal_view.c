@@ -78,8 +78,7 @@ static void write_place(struct json_out *out, const struct view *view)
     int n = snprintf(cursor, sizeof cursor, "%llu.%llu", (unsigned long long)view->at.seq,
                      (unsigned long long)view->at.part);
     CHECK(n > 0 && (size_t)n < sizeof cursor);
-    json_member(out, "session_id", view->session);
-    json_member(out, "cursor", str_of(cursor));
+    json_members(out, J("session_id", view->session), J("cursor", cursor));
 }
 
 /* Closes the message and sends it, unless it is to be passed over. */
@@ -131,9 +130,8 @@ static void send_block(struct view *view, const struct json *block)
         json_member(&out, "text", json_text(block, "text"));
     } else if (str_is(type, "tool_use")) {
         open_content(view, &out, "assistant", "tool_use");
-        json_member(&out, "id", json_text(block, "id"));
-        json_member(&out, "name", json_text(block, "name"));
-        json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+        json_members(&out, J("id", json_text(block, "id")), J("name", json_text(block, "name")),
+                     J_RAW("input", input ? input->raw : STR("{}")));
     } else {
         return;
     }
@@ -144,9 +142,7 @@ static void send_result(struct view *view, struct str call, struct str text, boo
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_content(view, &out, "user", "tool_result");
-    json_member(&out, "tool_use_id", use_id(call));
-    json_member_always(&out, "content", text);
-    json_member_bool(&out, "is_error", is_error);
+    json_members(&out, J("tool_use_id", use_id(call)), J_ALWAYS("content", text), J_BOOL("is_error", is_error));
     send_content(view, &out, &buf);
 }
 
@@ -177,11 +173,10 @@ static void write_preview_data(struct json_out *out, const struct json *preview)
 static void write_diff_lines(struct json_out *out, const struct json *preview)
 {
     const struct json *lines = json_get(preview, "unified");
-    json_open_member(out, "diff_lines", '[');
-    for (const struct json *line = lines ? lines->first : NULL; line; line = line->next)
-        if (!str_starts(line->text, STR("\\ ")))
-            json_put_raw(out, line->raw);
-    json_close(out, ']');
+    JSON_LIST(out, "diff_lines")
+        for (const struct json *line = lines ? lines->first : NULL; line; line = line->next)
+            if (!str_starts(line->text, STR("\\ ")))
+                json_put_raw(out, line->raw);
     if (lines)
         json_member_bool(out, "diff_cut", json_bool(preview, "cut", false));
 }
@@ -196,11 +191,9 @@ static void write_request(struct json_out *out, const struct view *view, const s
     (void)json_parse(&scratch, event->data, &request, NULL).code;
     const struct json *preview = json_get(request, "preview"), *input = json_get(call, "input");
     struct str type = json_text(preview, "type");
-    json_member(out, "request_id", str_of(request_id(view->session, event->call).text));
-    json_member(out, "tool_name", json_text(call, "name"));
-    json_member_raw(out, "tool_input", input ? input->raw : STR("{}"));
-    json_member(out, "tool_use_id", use_id(event->call));
-    json_member(out, "preview_type", type.n ? type : STR("generic"));
+    json_members(out, J("request_id", request_id(view->session, event->call).text),
+                 J("tool_name", json_text(call, "name")), J_RAW("tool_input", input ? input->raw : STR("{}")),
+                 J("tool_use_id", use_id(event->call)), J("preview_type", type.n ? type : STR("generic")));
     write_preview_data(out, preview);
     put_member(out, preview, "file_path");
     put_member(out, preview, "original_content");
@@ -216,8 +209,7 @@ static void send_request(struct view *view, const struct terminal_ask *asked, bo
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_message(view, &out, "tool_approval_request");
     write_request(&out, view, asked);
-    json_member(&out, "status", STR("PENDING"));
-    json_member_null(&out, "user_feedback");
+    json_members(&out, J("status", "PENDING"), J_NULL("user_feedback"));
     if (view->tagged)
         write_place(&out, view);
     else
@@ -275,9 +267,8 @@ static void write_status(struct view *view, struct json_out *out, struct str cal
                          struct str feedback)
 {
     open_message(view, out, "tool_approval_status");
-    json_member(out, "request_id", str_of(request_id(view->session, call).text));
-    json_member(out, "tool_use_id", use_id(call));
-    json_member(out, "status", str_of(status_of(decision)));
+    json_members(out, J("request_id", request_id(view->session, call).text), J("tool_use_id", use_id(call)),
+                 J("status", status_of(decision)));
     json_key(out, "user_feedback");
     if (feedback.n)
         json_put_str(out, feedback);

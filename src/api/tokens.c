@@ -12,11 +12,8 @@ static void token_made(struct op *op)
     struct exchange *x = change->op.owner;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_member(&out, "token", str_of(change->secret));
-    json_member(&out, "id", change->id);
-    json_member(&out, "name", change->name);
-    json_member(&out, "role", str_of(role_name(change->role)));
-    json_member_or_null(&out, "sessionId", change->session);
+    json_members(&out, J("token", change->secret), J("id", change->id), J("name", change->name),
+                 J("role", role_name(change->role)), J_OR_NULL("sessionId", change->session));
     if (change->role == ROLE_AGENT && gate_key(x->gate)) {
         char hex[2 * SIGN_PUBLIC_BYTES + 1];
         struct sign_public public = sign_public_of(gate_key(x->gate));
@@ -140,10 +137,9 @@ void api_tokens_list(struct exchange *x)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     json_open(&out, '{');
-    json_open_member(&out, "tokens", '[');
-    for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
-        token_write(&out, token);
-    json_close(&out, ']');
+    JSON_LIST(&out, "tokens")
+        for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
+            token_write(&out, token);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }

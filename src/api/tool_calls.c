@@ -209,24 +209,14 @@ static void write_detail(struct json_out *out, const struct call *call)
 {
     json_open(out, '{');
     call_write_members(out, call);
-    json_open_member(out, "toolCall", '{');
-    json_member(out, "id", call->id);
-    json_member(out, "name", call->name);
-    json_member_raw(out, "input", call->input);
-    json_member(out, "cwd", call->cwd);
-    json_close(out, '}');
-    json_member(out, "agent", call->agent_actor);
-    json_member_time(out, "calledAt", call->called_ms);
-    if (call->requested_ms)
-        json_member_time(out, "requestedAt", call->requested_ms);
-    if (call->decided_ms)
-        json_member_time(out, "decidedAt", call->decided_ms);
-    json_member(out, "digest", call->digest);
+    json_members(out, J_OBJECT("toolCall", J("id", call->id), J("name", call->name), J_RAW("input", call->input),
+                               J("cwd", call->cwd)), J("agent", call->agent_actor),
+                 J_TIME("calledAt", call->called_ms),
+                 J_IF(call->requested_ms, J_TIME("requestedAt", call->requested_ms)),
+                 J_IF(call->decided_ms, J_TIME("decidedAt", call->decided_ms)), J("digest", call->digest));
     if (call->result_seq) {
-        json_open_member(out, "result", '{');
-        json_member_raw(out, "content", call->result);
-        json_member_bool(out, "isError", call->result_is_error);
-        json_close(out, '}');
+        json_members(out, J_OBJECT("result", J_RAW("content", call->result),
+                                   J_BOOL("isError", call->result_is_error)));
     }
     json_close(out, '}');
 }

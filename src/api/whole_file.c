@@ -9,16 +9,11 @@ static void answer_file(struct op *op)
 {
     struct named_file *file = (struct named_file *)op;
     struct exchange *x = file->op.owner;
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     if (file->op.err.code != ERR_OK) {
         exchange_fail(x, &file->op.err);
     } else {
-        json_open(&out, '{');
-        json_member(&out, "toolCallId", x->params[1]);
-        json_member(&out, "content", file->text);
-        json_member_raw(&out, "preview", file->preview);
-        json_close(&out, '}');
-        exchange_answer(x, 200, &buf);
+        exchange_object(x, 200, J("toolCallId", x->params[1]), J("content", file->text),
+                        J_RAW("preview", file->preview));
     }
     named_file_free(file);
 }
