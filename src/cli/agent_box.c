@@ -67,19 +67,9 @@ static struct str net_id(struct arena *arena, const struct egress_target *target
 /* A connection is asked about as a call of the tool Net; without a rule a person is asked. */
 static struct str net_body(struct arena *arena, const struct agent_box *box, const struct egress_target *target)
 {
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "id", net_id(arena, target));
-    json_member(&out, "name", STR("Net"));
-    json_open_member(&out, "input", '{');
-    json_member(&out, "host", str_of(target->host));
-    json_member_u64(&out, "port", target->port);
-    json_member(&out, "for", str_of(box->wish.agent->name));
-    json_close(&out, '}');
-    json_member(&out, "cwd", box->wish.cwd);
-    json_member(&out, "byDefault", STR("ask"));
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return json_object_str(arena, J("id", net_id(arena, target)), J("name", "Net"),
+                           J_OBJECT("input", J("host", target->host), J("port", target->port),
+                                    J("for", box->wish.agent->name)), J("cwd", box->wish.cwd), J("byDefault", "ask"));
 }
 
 /* True when there is an answer. A server that is away is asked again until the time is over. */

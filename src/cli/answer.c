@@ -143,11 +143,8 @@ static struct rc send(struct cli *cli, const struct answer_ask *asked, struct st
     struct arena *arena = &cli->arena;
     struct reply reply;
     struct str call = json_text(asked->call, "toolCallId"), session = json_text(asked->call, "sessionId");
-    json_open(&out, '{');
-    json_member(&out, "decision", STR("allow_once"));
-    json_member_raw(&out, "updatedInput", input);
-    json_member(&out, "digest", json_text(asked->call, "digest"));
-    json_close(&out, '}');
+    json_object(&out, J("decision", "allow_once"), J_RAW("updatedInput", input),
+                J("digest", json_text(asked->call, "digest")));
     TRY(remote_post(cli, arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, session).p,
                                       remote_escape(arena, call).p), buf_str(&body), &reply, err));
     if (!remote_printed(cli, &reply))

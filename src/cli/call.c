@@ -213,12 +213,7 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
         calling->until_us = clock_steady_us() + wait_seconds * 1000000;
     calling->id = arena_str(&cli->arena, str_of(id ? id : id_new("call").text));
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "id", calling->id);
-    json_member(&out, "name", str_of(cli->argv[0]));
-    json_member_raw(&out, "input", input->raw);
-    json_member(&out, "cwd", str_of(*ret_cwd));
-    json_close(&out, '}');
+    json_object(&out, J("id", calling->id), J("name", cli->argv[0]), J_RAW("input", input->raw), J("cwd", *ret_cwd));
     if (body.over)
         return err_set(err, ERR_TOO_LARGE, "the input is larger than the server takes");
     calling->body = arena_str(&cli->arena, buf_str(&body));

@@ -98,8 +98,7 @@ static void note_status(struct wrapper *w, const char *status, const struct json
                                           "session_id", "model", "claude_code_version", "permissionMode"};
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = open_note(&buf, "RUN_STATUS");
-    json_member(&out, "status", str_of(status));
-    json_member(&out, "agent", STR("claude"));
+    json_members(&out, J("status", status), J("agent", "claude"));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         const struct json *value = json_get(message, members[i]);
         if (value)
@@ -468,10 +467,8 @@ static struct str new_session_body(struct wrapper *w, const char *session)
     json_open(&out, '{');
     json_member(&out, "title", arena_printf(arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd))));
     json_member(&out, "cwd", w->asks.cwd);
-    if (session) {
-        json_member(&out, "agent", STR("claude"));
-        json_member(&out, "agentSession", str_of(session));
-    }
+    if (session)
+        json_members(&out, J("agent", "claude"), J("agentSession", session));
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }

@@ -23,15 +23,12 @@ static void print_json(struct buf *buf, const struct settings *settings)
 {
     struct json_out out = json_out(buf);
     json_open(&out, '{');
-    json_open_member(&out, "settings", '[');
-    for (int i = 0; i < SETTING_COUNT; i++) {
-        json_open(&out, '{');
-        json_member(&out, "name", str_of(settings_table[i].name));
-        json_member_always(&out, "value", settings_show(settings, (enum setting_id)i));
-        json_member(&out, "from", settings_origin(settings, (enum setting_id)i));
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, "settings")
+        for (int i = 0; i < SETTING_COUNT; i++) {
+            json_object(&out, J("name", settings_table[i].name),
+                        J_ALWAYS("value", settings_show(settings, (enum setting_id)i)),
+                        J("from", settings_origin(settings, (enum setting_id)i)));
+        }
     json_close(&out, '}');
     buf_putc(buf, '\n');
 }

@@ -62,16 +62,12 @@ static struct str decision_members(struct arena *arena, const struct target *tar
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     CHECK(deciding->decision && target->call.n > 0 && target->session.n > 0);
     json_open(&out, '{');
-    json_member(&out, "decision", str_of(deciding->decision));
-    json_member(&out, "feedback", str_of(deciding->feedback));
-    json_member(&out, "mode", str_of(deciding->mode));
-    json_member(&out, "scope", str_of(deciding->scope));
-    if (deciding->rules_end_ms)
-        json_member_time(&out, "expiresAt", deciding->rules_end_ms);
-    if (deciding->rules_uses)
-        json_member_u64(&out, "uses", deciding->rules_uses);
-    json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
-    json_member(&out, "digest", target->digest);
+    json_members(&out, J("decision", deciding->decision), J("feedback", deciding->feedback),
+                 J("mode", deciding->mode), J("scope", deciding->scope),
+                 J_IF(deciding->rules_end_ms, J_TIME("expiresAt", deciding->rules_end_ms)),
+                 J_IF(deciding->rules_uses, J("uses", deciding->rules_uses)),
+                 J_RAW("updatedInput", deciding->input ? deciding->input->raw : STR_NONE),
+                 J("digest", target->digest));
     return arena_str(arena, buf_str(&body));
 }
 
@@ -94,9 +90,7 @@ static struct rc sign_decision(struct cli *cli, const struct target *target, con
              STR_ARG(target->line));
     TRY(signing_open(cli, &key, err));
     json_open(&out, '{');
-    json_member(&out, "for", STR("decision"));
-    json_member(&out, "sessionId", target->session);
-    json_member(&out, "toolCallId", target->call);
+    json_members(&out, J("for", "decision"), J("sessionId", target->session), J("toolCallId", target->call));
     struct str rest = str_sub(*members, 1, members->n);
     struct rc rc = signing_make(cli, key, statement_of_decision(arena, &facts),
                                 arena_printf(arena, "%.*s,%.*s", STR_ARG(buf_str(&asked)), STR_ARG(rest)), &signature,

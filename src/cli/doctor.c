@@ -452,16 +452,11 @@ static void print_json(struct buf *buf, const struct finding *findings, bool wel
     struct json_out out = json_out(buf);
     json_open(&out, '{');
     json_member_bool(&out, "ok", well);
-    json_open_member(&out, "checks", '[');
-    for (size_t i = 0; i < CHECK_COUNT; i++) {
-        json_open(&out, '{');
-        json_member(&out, "check", str_of(checks[i].name));
-        json_member(&out, "level", str_of(levels[findings[i].level].name));
-        json_member(&out, "words", findings[i].words);
-        json_member(&out, "advice", findings[i].advice);
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, "checks")
+        for (size_t i = 0; i < CHECK_COUNT; i++) {
+            json_object(&out, J("check", checks[i].name), J("level", levels[findings[i].level].name),
+                        J("words", findings[i].words), J("advice", findings[i].advice));
+        }
     json_close(&out, '}');
     buf_putc(buf, '\n');
 }

@@ -182,15 +182,9 @@ static struct rc write_identity(struct cli *cli, const char *path, const struct 
 {
     JSON_SCOPE(buf, out, IDENTITY_BYTES_MAX);
     uint32_t uid;
-    json_open(&out, '{');
-    json_member(&out, "address", str_of(cli->settings.url));
-    if (http_client_peer(cli->client, &uid))
-        json_member_u64(&out, "serverUid", uid);
-    json_member(&out, "serverKey", json_text(token, "serverKey"));
-    json_member(&out, "token", json_text(token, "token"));
-    json_member(&out, "tokenId", json_text(token, "id"));
-    json_member(&out, "name", json_text(token, "name"));
-    json_close(&out, '}');
+    json_object(&out, J("address", cli->settings.url), J_IF(http_client_peer(cli->client, &uid), J("serverUid", uid)),
+                J("serverKey", json_text(token, "serverKey")), J("token", json_text(token, "token")),
+                J("tokenId", json_text(token, "id")), J("name", json_text(token, "name")));
     buf_putc(&buf, '\n');
     return file_write_private(path, buf_str(&buf), err);
 }
@@ -200,16 +194,8 @@ static struct rc make(struct cli *cli, const struct identity_want *want, const c
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "role", STR("agent"));
-    json_member(&out, "name", want->name);
-    json_member(&out, "sessionId", want->session);
-    if (!str_empty(want->folder)) {
-        json_open_member(&out, "folders", '[');
-        json_put_str(&out, want->folder);
-        json_close(&out, ']');
-    }
-    json_close(&out, '}');
+    json_object(&out, J("role", "agent"), J("name", want->name), J("sessionId", want->session),
+                J_IF(!str_empty(want->folder), J_LIST("folders", J_ALWAYS(NULL, want->folder))));
     TRY(remote_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
     if (str_empty(json_text(reply.json, "serverKey")))
         return err_set(err, ERR_INVALID, "the nod server at %s is older than this program: restart it",

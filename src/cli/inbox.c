@@ -210,21 +210,16 @@ static bool send_one(struct inbox *inbox, const struct tui_call *open, enum tui_
     bool denies = act == TUI_DENY || act == TUI_ABORT;
     CHECK(open && acts[act].decision);
     json_open(&out, '{');
-    json_member(&out, "decision", str_of(acts[act].decision));
-    json_member(&out, "digest", open->digest);
-    if (denies)
-        json_member(&out, "feedback", (struct str){inbox->tui.words, inbox->tui.words_bytes});
+    json_members(&out, J("decision", acts[act].decision), J("digest", open->digest),
+                 J_IF(denies, J("feedback", ((struct str){inbox->tui.words, inbox->tui.words_bytes}))));
     if (act == TUI_ALLOW_ALWAYS) {
-        json_member_raw(&out, "rules", open->rules[inbox->tui.chosen]);
-        json_member(&out, "scope", str_of(reaches[inbox->tui.reach]));
-        if (ends[inbox->tui.end].seconds)
-            json_member_time(&out, "expiresAt", clock_wall_ms() + ends[inbox->tui.end].seconds * 1000);
-        if (ends[inbox->tui.end].uses)
-            json_member_u64(&out, "uses", ends[inbox->tui.end].uses);
+        json_members(&out, J_RAW("rules", open->rules[inbox->tui.chosen]), J("scope", reaches[inbox->tui.reach]),
+                     J_IF(ends[inbox->tui.end].seconds,
+                          J_TIME("expiresAt", clock_wall_ms() + ends[inbox->tui.end].seconds * 1000)),
+                     J_IF(ends[inbox->tui.end].uses, J("uses", ends[inbox->tui.end].uses)));
     }
-    if (act == TUI_CARRY_OUT)
-        json_member(&out, "mode", str_of(plan_modes[inbox->tui.chosen]));
-    json_member_raw(&out, "updatedInput", edited);
+    json_members(&out, J_IF(act == TUI_CARRY_OUT, J("mode", plan_modes[inbox->tui.chosen])),
+                 J_RAW("updatedInput", edited));
     json_close(&out, '}');
     ask.body = buf_str(&body);
     ask.target = arena_printf(&arena, "/api/sessions/%s/approvals/%s", remote_escape(&arena, open->session).p,

@@ -32,19 +32,12 @@ static struct rc choose_passphrase(struct cli *cli, struct str *ret_passphrase, 
 /* The body of POST /api/keys without its last brace: the signatures come behind it. */
 static struct str key_body(struct cli *cli, const struct private_key *key, struct str code)
 {
-    JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     struct str spki = private_key_public(&cli->arena, key);
     const char *name = option_text(cli, "name");
     char text[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
     base64_url_encode(spki.p, spki.n, text);
-    json_open(&out, '{');
-    json_member(&out, "kind", STR("ed25519"));
-    json_member(&out, "name", name ? str_of(name) : STR("terminal"));
-    json_member(&out, "spki", str_of(text));
-    if (!str_empty(code))
-        json_member(&out, "recovery", code);
-    json_close(&out, '}');
-    return arena_str(&cli->arena, buf_str(&buf));
+    return json_object_str(&cli->arena, J("kind", "ed25519"), J("name", name ? str_of(name) : STR("terminal")),
+                           J("spki", text), J("recovery", code));
 }
 
 /* Signs the new key with an existing one, if there is any. */

@@ -37,8 +37,6 @@ struct rc mark_snooze_command(struct cli *cli, struct err *err)
 struct rc mark_assign_command(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member_always(&out, "person", cli->argc > 1 ? str_of(cli->argv[1]) : STR(""));
-    json_close(&out, '}');
+    json_object(&out, J_ALWAYS("person", cli->argc > 1 ? str_of(cli->argv[1]) : STR("")));
     return post(cli, "assign", buf_str(&body), "for anybody to answer", err);
 }

@@ -207,14 +207,9 @@ static struct rc install(struct cli *cli, const char *cwd, struct err *err)
     want.name = arena_printf(&cli->arena, "mcp in %.*s", STR_ARG(local_title(str_of(cwd))));
     TRY(local_self(cli, &self, err));
     TRY(identity_have(cli, &want, &path, err));
-    json_open(&out, '{');
-    json_member(&out, "command", str_of(self));
-    json_open_member(&out, "args", '[');
-    json_put_str(&out, STR("mcp"));
-    json_put_str(&out, STR("--identity"));
-    json_put_str(&out, str_of(path));
-    json_close(&out, ']');
-    json_close(&out, '}');
+    json_object(&out, J("command", self),
+                J_LIST("args", J_ALWAYS(NULL, STR("mcp")), J_ALWAYS(NULL, STR("--identity")),
+                       J_ALWAYS(NULL, str_of(path))));
     buf_putc(&buf, '\n');
     cli_note("the entry for an MCP client, such as \"mcpServers\":{\"nod\":…} in .mcp.json:");
     cli_out(buf_str(&buf));

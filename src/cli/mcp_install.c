@@ -318,10 +318,7 @@ static struct rc remember(struct install_work *work, struct err *err)
     json_open(&out, '{');
     for (size_t i = 0; i < work->count; i++) {
         json_key_str(&out, work->changes[i].name);
-        json_open(&out, '{');
-        json_member(&out, "old", work->changes[i].old);
-        json_member(&out, "new", work->changes[i].new);
-        json_close(&out, '}');
+        json_object(&out, J("old", work->changes[i].old), J("new", work->changes[i].new));
     }
     for (const struct json *one = kept ? kept->first : NULL; one; one = one->next) {
         bool again = false;

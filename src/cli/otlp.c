@@ -42,23 +42,13 @@ static void put_attribute(struct json_out *out, const char *key, struct str valu
 {
     if (str_empty(value))
         return;
-    json_open(out, '{');
-    json_member(out, "key", str_of(key));
-    json_open_member(out, "value", '{');
-    json_member(out, "stringValue", value);
-    json_close(out, '}');
-    json_close(out, '}');
+    json_object(out, J("key", key), J_OBJECT("value", J("stringValue", value)));
 }
 
 /* Whole numbers of 64 bits are strings in OTLP's JSON. */
 static void put_number(struct json_out *out, struct arena *arena, const char *key, int64_t value)
 {
-    json_open(out, '{');
-    json_member(out, "key", str_of(key));
-    json_open_member(out, "value", '{');
-    json_member(out, "intValue", arena_printf(arena, "%lld", (long long)value));
-    json_close(out, '}');
-    json_close(out, '}');
+    json_object(out, J("key", key), J_OBJECT("value", J("intValue", arena_printf(arena, "%lld", (long long)value))));
 }
 
 static void put_id(struct json_out *out, const char *key, size_t digits, struct str first, struct str second,
@@ -145,10 +135,8 @@ static void put_status(struct json_out *out, const struct json *call, bool of_ap
     bool allowed = str_starts(json_text(answer, "decision"), STR("allow"));
     if (allowed && (of_approval || !json_bool(json_get(call, "result"), "isError", false)))
         return;
-    json_open_member(out, "status", '{');
-    json_member_raw(out, "code", STR("2"));
-    json_member(out, "message", allowed ? STR("the tool failed") : STR("not allowed"));
-    json_close(out, '}');
+    json_members(out, J_OBJECT("status", J_RAW("code", STR("2")),
+                               J("message", allowed ? "the tool failed" : "not allowed")));
 }
 
 /* The approval is a child of the call, whose span may come much later. */
@@ -163,9 +151,8 @@ static void put_span(struct json_out *out, const struct otlp *otlp, const struct
     put_id(out, "spanId", SPAN_HEX, session, id, of_approval ? STR("approval") : STR_NONE);
     if (of_approval)
         put_id(out, "parentSpanId", SPAN_HEX, session, id, STR_NONE);
-    json_member(out, "name", of_approval ? STR("nod.approval")
-                                         : arena_printf(&arena, "execute_tool %.*s", STR_ARG(tool)));
-    json_member_raw(out, "kind", STR("1"));
+    struct str name = of_approval ? STR("nod.approval") : arena_printf(&arena, "execute_tool %.*s", STR_ARG(tool));
+    json_members(out, J("name", name), J("kind", 1));
     put_time(out, &arena, "startTimeUnixNano", times->asked);
     put_time(out, &arena, "endTimeUnixNano", of_approval ? times->answered : times->ended);
     put_call_attributes(out, &arena, otlp, call, times);
@@ -218,12 +205,9 @@ static struct rc send_record(struct otlp *otlp, struct arena *arena, const struc
     int64_t seq = 0;
     json_open(&out, '{');
     put_time(&out, arena, "timeUnixNano", time_of(event, "at"));
-    json_member_raw(&out, "severityNumber", STR("9"));
-    json_member(&out, "severityText", STR("INFO"));
-    json_member(&out, "eventName", json_text(event, "type"));
-    json_open_member(&out, "body", '{');
-    json_member(&out, "stringValue", json_text(event, "type"));
-    json_close(&out, '}');
+    json_members(&out, J_RAW("severityNumber", STR("9")), J("severityText", "INFO"),
+                 J("eventName", json_text(event, "type")),
+                 J_OBJECT("body", J("stringValue", json_text(event, "type"))));
     json_open_member(&out, "attributes", '[');
     if (json_i64(json_get(event, "seq"), &seq))
         put_number(&out, arena, "nod.seq", seq);
