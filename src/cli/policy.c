@@ -106,10 +106,9 @@ static void put_examples(struct json_out *out, const struct cli *cli, const char
     const char *example = option_each(cli, option, &at);
     if (!example)
         return;
-    json_open_member(out, key, '[');
-    for (; example; example = option_each(cli, option, &at))
-        json_put_str(out, str_of(example));
-    json_close(out, ']');
+    JSON_LIST(out, key)
+        for (; example; example = option_each(cli, option, &at))
+            json_put_str(out, str_of(example));
 }
 
 /* Writes where the rule holds, if an option says so. */
@@ -137,19 +136,12 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
     TRY(option_number(cli, "people", LIMIT_PEOPLE, &people, err));
     TRY(option_time(cli, "for", INT32_MAX, &seconds, err));
     json_open(&out, '{');
-    json_member(&out, "effect", effect);
-    json_member(&out, "rule", str_of(cli->argv[1]));
-    json_member(&out, "reason", str_of(option_text(cli, "reason")));
-    json_member(&out, "layer", session ? STR("session") : STR("user"));
-    json_member(&out, "sessionId", str_of(session));
+    json_members(&out, J("effect", effect), J("rule", cli->argv[1]), J("reason", option_text(cli, "reason")),
+                 J("layer", session ? "session" : "user"), J("sessionId", session));
     TRY(put_project(cli, &out, err));
-    json_member_flag(&out, "force", option_flag(cli, "force"));
-    if (uses)
-        json_member_u64(&out, "uses", uses);
-    if (people)
-        json_member_u64(&out, "people", people);
-    if (seconds)
-        json_member_time(&out, "expiresAt", clock_wall_ms() + seconds * 1000);
+    json_members(&out, J_FLAG("force", option_flag(cli, "force")), J_IF(uses, J("uses", uses)),
+                 J_IF(people, J("people", people)),
+                 J_IF(seconds, J_TIME("expiresAt", clock_wall_ms() + seconds * 1000)));
     put_examples(&out, cli, "match", "match");
     put_examples(&out, cli, "not-match", "notMatch");
     json_close(&out, '}');
@@ -315,13 +307,8 @@ struct rc policy_explain_command(struct cli *cli, struct err *err)
     TRY(local_input(cli, cli->argv[1], &input, err));
     const char *cwd = option_text(cli, "cwd");
     TRY(local_folder(cli, cwd ? cwd : ".", &folder, err));
-    json_open(&out, '{');
-    json_member(&out, "name", str_of(cli->argv[0]));
-    json_member_raw(&out, "input", input->raw);
-    json_member(&out, "cwd", str_of(folder));
-    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
-    json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
-    json_close(&out, '}');
+    json_object(&out, J("name", cli->argv[0]), J_RAW("input", input->raw), J("cwd", folder),
+                J("sessionId", option_text(cli, "session")), J("permissionMode", option_text(cli, "mode")));
     TRY(remote_post(cli, STR("/api/policy/explain"), buf_str(&body), &reply, err));
     if (!remote_printed(cli, &reply))
         print_verdict(cli, &cli->arena, reply.json);
@@ -348,11 +335,8 @@ struct rc policy_trust_command(struct cli *cli, struct err *err)
     for (const struct json *rule = !forget && rules ? rules->first : NULL; rule; rule = rule->next)
         cli_note("  %.*s %.*s", STR_ARG(text_line(arena, json_text(rule, "effect"))),
                  STR_ARG(text_line(arena, json_text(rule, "rule"))));
-    json_open(&out, '{');
-    json_member(&out, "sessionId", str_of(cli->argv[0]));
-    json_member(&out, "hash", json_text(project, "hash"));
-    json_member_bool(&out, "trusted", !forget);
-    json_close(&out, '}');
+    json_object(&out, J("sessionId", cli->argv[0]), J("hash", json_text(project, "hash")),
+                J_BOOL("trusted", !forget));
     TRY(signing_post(cli, STR("/api/policy/trust"), buf_str(&body), &reply, err));
     cli_note("%.*s is %s", STR_ARG(path), forget ? "no longer trusted" : "trusted as it is now, to the byte");
     return RC_OK;

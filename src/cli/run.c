@@ -373,15 +373,9 @@ struct rc run_begin(struct running *running, struct str prompt, struct str sessi
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     TRY(option_number(cli, "iterations", 1000, &iterations, err));
     TRY(local_folder(cli, option_text(cli, "cwd") ? option_text(cli, "cwd") : ".", &folder, err));
-    json_open(&out, '{');
-    json_member(&out, "prompt", prompt);
-    json_member(&out, "model", str_of(option_text(cli, "model")));
-    json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
-    json_member(&out, "sessionId", session);
-    if (str_empty(session))
-        json_member(&out, "cwd", str_of(folder));
-    json_member_u64(&out, "maxIterations", iterations);
-    json_close(&out, '}');
+    json_object(&out, J("prompt", prompt), J("model", option_text(cli, "model")),
+                J("permissionMode", option_text(cli, "mode")), J("sessionId", session),
+                J_IF(str_empty(session), J("cwd", folder)), J("maxIterations", iterations));
     TRY(remote_post(cli, STR("/api/agent-requests"), buf_str(&body), &reply, err));
     running->id = json_text(reply.json, "id");
     running->session = json_text(reply.json, "sessionId");

@@ -109,12 +109,8 @@ static struct rc send(struct running *running, struct arena *arena, const struct
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct query query = {.method = "POST"};
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "decision", str_of(answer->decision));
-    json_member(&out, "feedback", str_of(answer->feedback));
-    json_member_raw(&out, "updatedInput", answer->input);
-    json_member(&out, "digest", json_text(call, "digest"));
-    json_close(&out, '}');
+    json_object(&out, J("decision", answer->decision), J("feedback", answer->feedback),
+                J_RAW("updatedInput", answer->input), J("digest", json_text(call, "digest")));
     query.body = buf_str(&body);
     query.target = arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, running->session).p,
                                 remote_escape(arena, json_text(call, "toolCallId")).p);

@@ -48,9 +48,7 @@ static struct rc put_session(struct cli *cli, struct json_out *out, struct err *
         TRY(local_folder(cli, cwd, &cwd, err));
     put_option(cli, out, "title", "title");
     put_option(cli, out, "permissionMode", "mode");
-    json_member(out, "cwd", str_of(cwd));
-    if (seconds >= 0)
-        json_member_i64(out, "approvalTimeoutSeconds", seconds);
+    json_members(out, J("cwd", cwd), J_IF(seconds >= 0, J("approvalTimeoutSeconds", seconds)));
     return put_policies(cli, out, err);
 }
 
@@ -63,10 +61,8 @@ struct rc session_create_command(struct cli *cli, struct err *err)
     TRY(local_folder(cli, cwd ? cwd : ".", &cwd, err));
     json_open(&out, '{');
     TRY(put_session(cli, &out, err));
-    if (!option_text(cli, "cwd"))
-        json_member(&out, "cwd", str_of(cwd));
-    if (!option_text(cli, "title"))
-        json_member(&out, "title", local_title(str_of(cwd)));
+    json_members(&out, J_IF(!option_text(cli, "cwd"), J("cwd", cwd)),
+                 J_IF(!option_text(cli, "title"), J("title", local_title(str_of(cwd)))));
     json_close(&out, '}');
     TRY(signing_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
     if (!remote_printed(cli, &reply))

@@ -192,24 +192,17 @@ static void print_json(struct setup *setup)
     static const char *const services[] = {"running", "systemd", "background"};
     JSON_SCOPE(buf, out, TEXT_BYTES_MAX);
     json_open(&out, '{');
-    json_member(&out, "service", str_of(services[setup->service]));
-    json_member(&out, "unit", setup->record.unit);
-    if (setup->record.pid)
-        json_member_i64(&out, "pid", setup->record.pid);
-    json_open_member(&out, "agents", '[');
-    for (size_t i = 0; i < AGENT_COUNT; i++) {
-        if (!setup->agents[i].here)
-            continue;
-        json_open(&out, '{');
-        json_member(&out, "agent", str_of(agent_at(i)->name));
-        json_member(&out, "settings", str_of(setup->agents[i].settings));
-        json_member_bool(&out, "wasInstalled", setup->agents[i].was_gated);
-        json_member_bool(&out, "testArrived", setup->agents[i].arrived);
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
-    json_member_u64(&out, "rulesAdded", setup->rules_added);
-    json_member(&out, "page", setup->link);
+    json_members(&out, J("service", services[setup->service]), J("unit", setup->record.unit),
+                 J_IF(setup->record.pid, J("pid", setup->record.pid)));
+    JSON_LIST(&out, "agents")
+        for (size_t i = 0; i < AGENT_COUNT; i++) {
+            if (!setup->agents[i].here)
+                continue;
+            json_object(&out, J("agent", agent_at(i)->name), J("settings", setup->agents[i].settings),
+                        J_BOOL("wasInstalled", setup->agents[i].was_gated),
+                        J_BOOL("testArrived", setup->agents[i].arrived));
+        }
+    json_members(&out, J("rulesAdded", setup->rules_added), J("page", setup->link));
     json_close(&out, '}');
     buf_putc(&buf, '\n');
     cli_out(buf_str(&buf));

@@ -82,13 +82,8 @@ static void put_file(struct json_out *out, const struct setup_file *file)
 {
     char hex[DIGEST_HEX_BYTES];
     digest_hex(&file->after, hex);
-    json_open(out, '{');
-    json_member(out, "path", file->path);
-    json_member(out, "after", str_of(hex));
-    json_member_bool(out, "wasThere", file->was_there);
-    json_member_bool(out, "edited", file->edited);
-    json_member_bool(out, "madeFolder", file->made_folder);
-    json_close(out, '}');
+    json_object(out, J("path", file->path), J("after", hex), J_BOOL("wasThere", file->was_there),
+                J_BOOL("edited", file->edited), J_BOOL("madeFolder", file->made_folder));
 }
 
 static struct rc have_folder(struct cli *cli, struct err *err)
@@ -102,21 +97,17 @@ struct rc setup_record_save(struct cli *cli, const struct setup_record *record, 
 {
     JSON_SCOPE(buf, out, RECORD_BYTES_MAX);
     json_open(&out, '{');
-    json_member(&out, "unit", record->unit);
-    json_member_i64(&out, "pid", record->pid);
-    json_open_member(&out, "agents", '[');
-    for (size_t i = 0; i < AGENT_COUNT; i++)
-        if (record->agents[i])
-            json_put_str(&out, str_of(agent_at(i)->name));
-    json_close(&out, ']');
-    json_open_member(&out, "files", '[');
-    for (size_t i = 0; i < record->file_count; i++)
-        put_file(&out, &record->files[i]);
-    json_close(&out, ']');
-    json_open_member(&out, "rules", '[');
-    for (size_t i = 0; i < record->rule_count; i++)
-        json_put_str(&out, record->rules[i]);
-    json_close(&out, ']');
+    json_members(&out, J("unit", record->unit), J("pid", record->pid));
+    JSON_LIST(&out, "agents")
+        for (size_t i = 0; i < AGENT_COUNT; i++)
+            if (record->agents[i])
+                json_put_str(&out, str_of(agent_at(i)->name));
+    JSON_LIST(&out, "files")
+        for (size_t i = 0; i < record->file_count; i++)
+            put_file(&out, &record->files[i]);
+    JSON_LIST(&out, "rules")
+        for (size_t i = 0; i < record->rule_count; i++)
+            json_put_str(&out, record->rules[i]);
     json_close(&out, '}');
     buf_putc(&buf, '\n');
     TRY(have_folder(cli, err));

@@ -381,15 +381,10 @@ static struct rc have_developer(struct system *s, const char *user, struct err *
         !does(s, "give %s's agents an identity: ~%s/.config/nod/agent.json (nod hook --identity …)", user, user))
         return RC_OK;
     TRY(make_token(s, "agent", arena_printf(&s->cli->arena, "agents of %s", user).p, &reply, err));
-    json_open(&out, '{');
-    json_member(&out, "address", arena_printf(&s->cli->arena, "unix:%s/agents.sock", s->run));
-    if (http_client_peer(s->cli->client, &uid))
-        json_member_u64(&out, "serverUid", uid);
-    json_member(&out, "serverKey", json_text(reply.json, "serverKey"));
-    json_member(&out, "token", json_text(reply.json, "token"));
-    json_member(&out, "tokenId", json_text(reply.json, "id"));
-    json_member(&out, "name", json_text(reply.json, "name"));
-    json_close(&out, '}');
+    json_object(&out, J("address", arena_printf(&s->cli->arena, "unix:%s/agents.sock", s->run)),
+                J_IF(http_client_peer(s->cli->client, &uid), J("serverUid", uid)),
+                J("serverKey", json_text(reply.json, "serverKey")), J("token", json_text(reply.json, "token")),
+                J("tokenId", json_text(reply.json, "id")), J("name", json_text(reply.json, "name")));
     return keep_home_file(s, user, "agent.json", buf_str(&buf), err);
 }
 

@@ -11,16 +11,14 @@ static struct rc put_lists(struct cli *cli, struct json_out *out, struct err *er
 {
     const char *value;
     size_t at = 0;
-    json_open_member(out, "scopes", '[');
-    while ((value = option_each(cli, "scope", &at)))
-        json_put_str(out, str_of(value));
-    json_close(out, ']');
-    json_open_member(out, "folders", '[');
-    for (at = 0; (value = option_each(cli, "folder", &at));) {
-        TRY(local_folder(cli, value, &value, err));
-        json_put_str(out, str_of(value));
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "scopes")
+        while ((value = option_each(cli, "scope", &at)))
+            json_put_str(out, str_of(value));
+    JSON_LIST(out, "folders")
+        for (at = 0; (value = option_each(cli, "folder", &at));) {
+            TRY(local_folder(cli, value, &value, err));
+            json_put_str(out, str_of(value));
+        }
     return RC_OK;
 }
 
@@ -48,9 +46,7 @@ struct rc token_create_command(struct cli *cli, struct err *err)
     if (!name || !name[0])
         return err_set(err, ERR_INVALID, "say --name: decisions are recorded under it");
     json_open(&out, '{');
-    json_member(&out, "role", str_of(role));
-    json_member(&out, "name", str_of(name));
-    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
+    json_members(&out, J("role", role), J("name", name), J("sessionId", option_text(cli, "session")));
     TRY(put_lists(cli, &out, err));
     json_close(&out, '}');
     TRY(signing_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));

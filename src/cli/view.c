@@ -56,20 +56,19 @@ struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *ses
     int64_t after = 0;
     bool more = true;
     json_open(&out, '{');
-    json_open_member(&out, "pendingApprovals", '[');
-    while (more) {
-        ARENA_SCOPE(page);
-        struct reply reply;
-        struct str parameters = arena_printf(&page, "?after=%lld%s%s", (long long)after, agent ? "&agent=" : "",
-                                             agent ? remote_escape(&page, str_of(agent)).p : "");
-        TRY(read_page(cli, &page, session, parameters, &reply, err));
-        for (const struct json *call = json_get(reply.json, "pendingApprovals")->first; call; call = call->next)
-            json_put_raw(&out, call->raw);
-        int64_t next = 0;
-        more = json_i64(json_get(reply.json, "next"), &next) && next > after;
-        after = next;
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, "pendingApprovals")
+        while (more) {
+            ARENA_SCOPE(page);
+            struct reply reply;
+            struct str parameters = arena_printf(&page, "?after=%lld%s%s", (long long)after, agent ? "&agent=" : "",
+                                                 agent ? remote_escape(&page, str_of(agent)).p : "");
+            TRY(read_page(cli, &page, session, parameters, &reply, err));
+            for (const struct json *call = json_get(reply.json, "pendingApprovals")->first; call; call = call->next)
+                json_put_raw(&out, call->raw);
+            int64_t next = 0;
+            more = json_i64(json_get(reply.json, "next"), &next) && next > after;
+            after = next;
+        }
     json_close(&out, '}');
     if (all.over)
         return err_set(err, ERR_TOO_LARGE, "too many calls are waiting: name a session or an agent");
@@ -118,9 +117,7 @@ static void put_own(struct json_out *out, const struct json *preview, bool is_ne
             continue;
         json_put_member(out, member);
     }
-    if (is_new)
-        json_member(out, "note", STR("This makes a new file."));
-    json_member(out, "problem", problem);
+    json_members(out, J_IF(is_new, J("note", "This makes a new file.")), J("problem", problem));
     json_close(out, '}');
 }
 
