@@ -285,8 +285,7 @@ static struct acp_terminal *find(struct acp *acp, const struct acp_message *m)
 
 static void put_output(struct json_out *out, struct acp_terminal *terminal)
 {
-    json_member_always(out, "output", kept_output(terminal));
-    json_member_bool(out, "truncated", terminal->truncated);
+    json_members(out, J_ALWAYS("output", kept_output(terminal)), J_BOOL("truncated", terminal->truncated));
     if (!terminal->ended)
         return;
     json_open_member(out, "exitStatus", '{');

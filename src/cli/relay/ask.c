@@ -154,16 +154,9 @@ struct rc relay_ask(struct relay_ask *ask, struct err *err)
 
 void relay_put_question(struct json_out *out, const struct relay_question *question)
 {
-    json_open(out, '{');
-    json_member(out, "id", question->id);
-    json_member(out, "name", question->name);
-    json_member_raw(out, "input", question->input);
-    json_member(out, "dialect", question->dialect);
-    json_member(out, "cwd", question->cwd);
-    json_member(out, "source", question->source);
-    json_member(out, "byDefault", question->by_default);
-    json_member_bool(out, "onlyRules", question->only_rules);
-    json_close(out, '}');
+    json_object(out, J("id", question->id), J("name", question->name), J_RAW("input", question->input),
+                J("dialect", question->dialect), J("cwd", question->cwd), J("source", question->source),
+                J("byDefault", question->by_default), J_BOOL("onlyRules", question->only_rules));
 }
 
 /* A call that is too large to be shown is an error, and so refused: nobody can approve what nobody can see. */

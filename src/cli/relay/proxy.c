@@ -187,12 +187,8 @@ static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, s
         return RC_OK;
     asked.route = "tool-definitions";
     asked.id = arena_str(&held->arena, str_of(id_new("call").text));
-    json_open(&out, '{');
-    json_member(&out, "id", asked.id);
-    json_member(&out, "server", proxy->name);
-    json_member(&out, "source", proxy->source);
-    json_member_raw(&out, "definition", tool->definition);
-    json_close(&out, '}');
+    json_object(&out, J("id", asked.id), J("server", proxy->name), J("source", proxy->source),
+                J_RAW("definition", tool->definition));
     asked.body = buf_str(&body);
     if (body.over)
         return err_set(err, ERR_TOO_LARGE, "the definition is too large to be shown to anybody");

@@ -205,8 +205,7 @@ static void request_gone(struct http_stream *stream, void *arg)
     if (open->text && open->stream == stream) {
         BUF_SCOPE(line, LIMIT_BODY_BYTES);
         struct json_out out = rpc_open_message(&line, NULL, "notifications/cancelled");
-        json_member_raw(&out, "requestId", open->id);
-        json_member(&out, "reason", STR("the client has left"));
+        json_members(&out, J_RAW("requestId", open->id), J("reason", "the client has left"));
         rpc_close(&out);
         if (!line.over && !session->ended)
             listen_session_tell(session, str_sub(buf_str(&line), 0, line.n - 1));

@@ -21,24 +21,18 @@ enum {
 };
 
 #define OUR_ID "nod:list:"
+#define MODERN_META \
+    "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"nod\",\"version\":\"" NOD_VERSION "\"}," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 static void put_question(struct buf *buf, const struct proxy *proxy)
 {
     struct json_out out = json_out(buf);
     ARENA_SCOPE(arena);
-    json_open(&out, '{');
-    json_member(&out, "jsonrpc", STR("2.0"));
-    json_member(&out, "id", arena_printf(&arena, OUR_ID "%u", proxy->list_number));
-    json_member(&out, "method", STR("tools/list"));
-    json_open_member(&out, "params", '{');
-    json_member(&out, "cursor", proxy->cursor);
-    if (proxy->modern)
-        json_member_raw(&out, "_meta", STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                                           "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"nod\","
-                                           "\"version\":\"" NOD_VERSION "\"},"
-                                           "\"io.modelcontextprotocol/clientCapabilities\":{}}"));
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("jsonrpc", "2.0"), J("id", arena_printf(&arena, OUR_ID "%u", proxy->list_number)),
+                J("method", "tools/list"),
+                J_OBJECT("params", J("cursor", proxy->cursor), J_IF(proxy->modern, J_RAW("_meta", STR(MODERN_META)))));
 }
 
 /* With the lock held. */

@@ -133,14 +133,8 @@ void relay_note(struct relay_gate *gate, struct str source, const char *type, co
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     if (str_empty(gate->thread) || (str_empty(text) && !status))
         return;
-    json_open(&out, '{');
-    json_member(&out, "type", str_of(type));
-    json_open_member(&out, "data", '{');
-    json_member(&out, "source", source);
-    json_member(&out, "status", str_of(status));
-    json_member(&out, status ? "stopReason" : "text", text);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    json_object(&out, J("type", type),
+                J_OBJECT("data", J("source", source), J("status", status), J(status ? "stopReason" : "text", text)));
     if (!buf.over)
         relay_record_post(gate->record, arena_printf(&arena, "/api/threads/%.*s/events", STR_ARG(gate->thread)),
                           buf_str(&buf));
