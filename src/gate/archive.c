@@ -203,8 +203,6 @@ void gate_archive_write(struct json_out *out, const struct archive_result *resul
         json_member(out, "path", str_of(result->file));
     else
         json_member_null(out, "path");
-    json_member_u64(out, "sessions", result->sessions);
-    json_member_u64(out, "events", result->events);
-    json_member_u64(out, "stayed", result->stayed);
+    json_members(out, J("sessions", result->sessions), J("events", result->events), J("stayed", result->stayed));
     json_close(out, '}');
 }

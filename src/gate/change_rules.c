@@ -105,9 +105,7 @@ bool gate_project_file(struct gate *gate, struct arena *arena, const struct sess
 static void write_hits(struct json_out *out, const struct gate *gate, struct str id)
 {
     const struct rule_hits *hits = map_get(&gate->rules.hits, id);
-    json_member_u64(out, "used", hits ? hits->count : 0);
-    if (hits)
-        json_member_time(out, "lastUsedAt", hits->last_ms);
+    json_members(out, J("used", hits ? hits->count : 0), J_IF(hits, J_TIME("lastUsedAt", hits->last_ms)));
 }
 
 static void write_source(struct json_out *out, const struct gate *gate, const struct rule_source *source)
@@ -138,44 +136,39 @@ static void write_user_rule(struct json_out *out, const struct gate *gate, const
 static void write_file(struct json_out *out, const struct gate *gate, const struct policy_file *file)
 {
     json_open(out, '{');
-    json_member(out, "path", str_of(file->path));
-    json_member_bool(out, "there", file->there);
-    json_member(out, "hash", str_of(file->hash));
-    json_member(out, "problem", str_of(file->problem));
-    json_open_member(out, "rules", '[');
-    for (size_t i = 0; i < file->count; i++)
-        write_source(out, gate, &file->rules[i]);
-    json_close(out, ']');
+    json_members(out, J("path", file->path), J_BOOL("there", file->there), J("hash", file->hash),
+                 J("problem", file->problem));
+    JSON_LIST(out, "rules")
+        for (size_t i = 0; i < file->count; i++)
+            write_source(out, gate, &file->rules[i]);
 }
 
 static void write_problems(struct json_out *out, const struct rule_set *set)
 {
     const struct rule_problem *problems;
     size_t count = rule_set_problems(set, &problems);
-    json_open_member(out, "problems", '[');
-    for (size_t i = 0; i < count; i++)
-        json_put_str(out, problems[i].words);
-    json_close(out, ']');
+    JSON_LIST(out, "problems")
+        for (size_t i = 0; i < count; i++)
+            json_put_str(out, problems[i].words);
 }
 
 static void write_session_rules(struct json_out *out, const struct gate *gate, const struct session *session)
 {
     ARENA_SCOPE(scratch);
-    json_open_member(out, "session", '[');
-    for (const struct session_rule *r = session->rules; r; r = r->next) {
-        const struct json *json = NULL;
-        struct rule_source source;
-        uint64_t uses = 0;
-        if (rc_bad(json_parse(&scratch, r->json, &json, NULL)) ||
-            rc_bad(rule_read(&scratch, json, &source, &uses, NULL)))
-            continue;
-        source.id = r->id;
-        source.author = r->author;
-        source.layer = LAYER_SESSION;
-        source.uses_left = uses > r->used ? uses - r->used : 0;
-        write_source(out, gate, &source);
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "session")
+        for (const struct session_rule *r = session->rules; r; r = r->next) {
+            const struct json *json = NULL;
+            struct rule_source source;
+            uint64_t uses = 0;
+            if (rc_bad(json_parse(&scratch, r->json, &json, NULL)) ||
+                rc_bad(rule_read(&scratch, json, &source, &uses, NULL)))
+                continue;
+            source.id = r->id;
+            source.author = r->author;
+            source.layer = LAYER_SESSION;
+            source.uses_left = uses > r->used ? uses - r->used : 0;
+            write_source(out, gate, &source);
+        }
 }
 
 /* Writes the rules that do not have the effect they seem to have. */
@@ -186,21 +179,14 @@ static void write_lint(struct json_out *out, struct gate *gate, const struct ses
     size_t count;
     const struct rule_source *sources = rules_all(gate, &scratch, session, rules, &count);
     struct linted linted = policy_lint(&scratch, sources, count, clock_wall_ms());
-    json_open_member(out, "lint", '[');
-    for (size_t i = 0; i < linted.count; i++) {
-        const struct lint *lint = &linted.items[i];
-        const struct rule_source *source = &sources[lint->index];
-        json_open(out, '{');
-        json_member(out, "id", source->id);
-        json_member(out, "effect", str_of(effect_name(source->effect)));
-        json_member(out, "rule", source->text);
-        json_member(out, "layer", str_of(policy_layer_name(source->layer)));
-        json_member(out, "level", str_of(lint_level_name(lint->level)));
-        json_member(out, "words", lint->words);
-        json_member(out, "instead", lint->instead);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "lint")
+        for (size_t i = 0; i < linted.count; i++) {
+            const struct lint *lint = &linted.items[i];
+            const struct rule_source *source = &sources[lint->index];
+            json_object(out, J("id", source->id), J("effect", effect_name(source->effect)), J("rule", source->text),
+                        J("layer", policy_layer_name(source->layer)), J("level", lint_level_name(lint->level)),
+                        J("words", lint->words), J("instead", lint->instead));
+        }
 }
 
 void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session, bool lint)
@@ -214,13 +200,12 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
     json_key(out, "managed");
     write_file(out, gate, &gate->rules.managed);
     json_close(out, '}');
-    json_open_member(out, "user", '[');
-    for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
-        struct rule_source source = r->source;
-        source.uses_left = r->uses > r->used ? r->uses - r->used : 0;
-        write_user_rule(out, gate, r, &source);
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "user")
+        for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
+            struct rule_source source = r->source;
+            source.uses_left = r->uses > r->used ? r->uses - r->used : 0;
+            write_user_rule(out, gate, r, &source);
+        }
     if (rules) {
         json_key(out, "project");
         write_file(out, gate, &rules->project);
@@ -261,29 +246,21 @@ void gate_try(struct gate *gate, struct json_out *out, const struct rule_source 
     struct rule_set *set = rule_set_new(source, 1);
     uint64_t covered = 0, asked = 0, shown = 0;
     json_open(out, '{');
-    json_member(out, "rule", source->text);
-    json_member_u64(out, "calls", read->event_count);
-    json_open_member(out, "examples", '[');
-    for (size_t i = read->event_count; i-- > 0;) {
-        ARENA_SCOPE(scratch);
-        struct call call;
-        if (!covers(gate, &scratch, set, &read->events[i], &call))
-            continue;
-        covered++;
-        asked += !call.by_policy;
-        if (shown++ >= TRIED_SHOWN)
-            continue;
-        json_open(out, '{');
-        json_member(out, "toolCallId", call.id);
-        json_member(out, "sessionId", call.session);
-        json_member(out, "name", call.name);
-        json_member_raw(out, "input", call.input);
-        json_member_bool(out, "asked", !call.by_policy);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
-    json_member_u64(out, "covered", covered);
-    json_member_u64(out, "asked", asked);
+    json_members(out, J("rule", source->text), J("calls", read->event_count));
+    JSON_LIST(out, "examples")
+        for (size_t i = read->event_count; i-- > 0;) {
+            ARENA_SCOPE(scratch);
+            struct call call;
+            if (!covers(gate, &scratch, set, &read->events[i], &call))
+                continue;
+            covered++;
+            asked += !call.by_policy;
+            if (shown++ >= TRIED_SHOWN)
+                continue;
+            json_object(out, J("toolCallId", call.id), J("sessionId", call.session), J("name", call.name),
+                        J_RAW("input", call.input), J_BOOL("asked", !call.by_policy));
+        }
+    json_members(out, J("covered", covered), J("asked", asked));
     json_close(out, '}');
     rule_set_free(set);
 }

@@ -42,12 +42,8 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
     struct ask *ask = &news->asks[news->ask_count++];
     bool file = !str_empty(one->file);
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "file", one->file);
-    json_member(&out, "root", one->root);
-    json_member(&out, "tool", one->tool);
-    json_member_raw(&out, file ? "content" : "definition", one->definition);
-    json_close(&out, '}');
+    json_object(&out, J("file", one->file), J("root", one->root), J("tool", one->tool),
+                J_RAW(file ? "content" : "definition", one->definition));
     *ask = *like;
     ask->name = file ? STR(SERVERS_TOOL) : STR(DEFINITION_TOOL);
     ask->id = arena_printf(like->op.arena, "%s_%.*s", file ? "servers" : "definition", 24, one->digest.p);
@@ -90,8 +86,7 @@ static struct str described(struct arena *arena, const struct ask *ask, const st
     static const char *const members[] = {"title", "description", "annotations"};
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
-    json_member(&out, "type", STR("generic"));
-    json_member(&out, "tool", ask->name);
+    json_members(&out, J("type", "generic"), J("tool", ask->name));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         const struct json *member = json_get(definition, members[i]);
         if (member)

@@ -76,13 +76,8 @@ static void say(const struct tool_use *use, struct str text)
 {
     const struct execution *x = use->sayer;
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("tool_output"));
-    json_member(&out, "sessionId", x->execute->session);
-    json_member(&out, "threadId", x->execute->state.thread);
-    json_member(&out, "toolCallId", x->execute->call);
-    json_member(&out, "text", text);
-    json_close(&out, '}');
+    json_object(&out, J("type", "tool_output"), J("sessionId", x->execute->session),
+                J("threadId", x->execute->state.thread), J("toolCallId", x->execute->call), J("text", text));
     struct saying saying = {.loop_call = {.start = start_say}, .x = x, .json = buf_str(&buf)};
     saying.loop_call.arg = &saying;
     work_call_loop(x->gate->workers, &saying.loop_call);

@@ -84,32 +84,22 @@ void gate_read_history(struct gate *gate, struct history *history)
 static void put_answer(struct json_out *out, struct arena *arena, const struct call *call, const struct event *response)
 {
     struct data_tool_approval_response data;
-    json_member(out, "decision", str_of(decision_name(call->decision)));
-    json_member(out, "actor", call->actor);
-    json_member_time(out, "at", call->decided_ms);
-    json_member_bool(out, "byPolicy", call->by_policy);
-    json_member(out, "by", call->by);
-    json_member(out, "feedback", call->feedback);
-    json_member(out, "mode", call->mode);
-    json_member_raw(out, "rules", call->rules);
-    json_member(out, "scope", call->reach);
-    if (call->rules_end_ms)
-        json_member_time(out, "expiresAt", call->rules_end_ms);
-    if (call->rules_uses)
-        json_member_u64(out, "uses", (uint64_t)call->rules_uses);
-    json_member_raw(out, "updatedInput", call->updated_input);
-    if (!str_empty(call->updated_input))
-        json_member_raw(out, "updatedPreview", pending_preview(arena, call, call->updated_input));
-    if (response && READ_DATA(arena, tool_approval_response, response->data, &data))
-        json_member_raw(out, "signature", data.signature);
+    json_members(out, J("decision", decision_name(call->decision)), J("actor", call->actor),
+                 J_TIME("at", call->decided_ms), J_BOOL("byPolicy", call->by_policy), J("by", call->by),
+                 J("feedback", call->feedback), J("mode", call->mode), J_RAW("rules", call->rules),
+                 J("scope", call->reach), J_IF(call->rules_end_ms, J_TIME("expiresAt", call->rules_end_ms)),
+                 J_IF(call->rules_uses, J("uses", (uint64_t)call->rules_uses)),
+                 J_RAW("updatedInput", call->updated_input),
+                 J_IF(!str_empty(call->updated_input),
+                      J_RAW("updatedPreview", pending_preview(arena, call, call->updated_input))),
+                 J_IF(response && READ_DATA(arena, tool_approval_response, response->data, &data),
+                      J_RAW("signature", data.signature)));
 }
 
 static void put_result(struct json_out *out, const struct call *call, const struct event *result)
 {
-    json_member_time(out, "at", result->at_ms);
-    json_member_raw(out, "content", call->result);
-    json_member_bool(out, "isError", call->result_is_error);
-    json_member(out, "supersededBy", call->superseded_by);
+    json_members(out, J_TIME("at", result->at_ms), J_RAW("content", call->result),
+                 J_BOOL("isError", call->result_is_error), J("supersededBy", call->superseded_by));
 }
 
 /* Writes the rules' verdict at that time; for a call that was not asked about, it is in the call's own event. */
@@ -152,12 +142,8 @@ void gate_write_history(struct json_out *out, struct history *history, bool in_f
     (void)pending_put_kept(out, arena, &open, in_file ? PENDING_IN_FILE : PENDING_WHOLE);
     if (asked)
         put_judged(out, arena, &open.request);
-    json_member_bool(out, "asked", asked);
-    json_member(out, "status", str_of(call_status_name(call.status)));
-    json_member(out, "rule", call.rule);
-    json_member(out, "source", call.source);
-    json_member(out, "why", call.why);
-    json_member(out, "archive", history->archive);
+    json_members(out, J_BOOL("asked", asked), J("status", call_status_name(call.status)), J("rule", call.rule),
+                 J("source", call.source), J("why", call.why), J("archive", history->archive));
     if (call.decision != DECISION_NONE) {
         json_open_member(out, "answer", '{');
         put_answer(out, arena, &call, response);

@@ -191,10 +191,9 @@ static void choose_rules(struct decide *d)
     struct question question = gate_question(op->gate, op->arena, op->session, &facts, d->call.cwd);
     if (policy_suggest(op->arena, &question, suggestions) == 0)
         return;
-    json_open(&out, '[');
-    for (size_t i = 0; i < suggestions[0].rule_count; i++)
-        json_put_str(&out, suggestions[0].rules[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, NULL)
+        for (size_t i = 0; i < suggestions[0].rule_count; i++)
+            json_put_str(&out, suggestions[0].rules[i]);
     d->rules = arena_str(op->arena, buf_str(&buf));
 }
 
@@ -217,10 +216,9 @@ static void put_allow(struct json_out *out, const struct decide *d, struct str t
 static void make_session_rules(struct decide *d, const struct json *list)
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
-    json_open(&out, '[');
-    for (const struct json *rule = list->first; rule; rule = rule->next)
-        put_allow(&out, d, rule->text, (struct rule_source){.layer = LAYER_SESSION});
-    json_close(&out, ']');
+    JSON_LIST(&out, NULL)
+        for (const struct json *rule = list->first; rule; rule = rule->next)
+            put_allow(&out, d, rule->text, (struct rule_source){.layer = LAYER_SESSION});
     d->session_rules = arena_str(d->op.arena, buf_str(&buf));
 }
 

@@ -131,11 +131,7 @@ static const struct json *input_of(struct net_look *look)
 {
     const struct json *input = NULL;
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "host", str_of(look->target->host));
-    json_member_u64(&out, "port", look->target->port);
-    json_member(&out, "for", str_of(look->net->call));
-    json_close(&out, '}');
+    json_object(&out, J("host", look->target->host), J("port", look->target->port), J("for", look->net->call));
     CHECK(rc_ok(json_parse(&look->arena, arena_str(&look->arena, buf_str(&buf)), &input, NULL)));
     return input;
 }

@@ -50,16 +50,13 @@ static void put_or_size(struct json_out *out, const char *key, const char *size_
 static void put_call(struct json_out *out, const struct open_approval *open, struct str name, struct str input,
                      bool cut)
 {
-    json_member(out, "toolCallId", open->request.call);
-    json_member(out, "sessionId", open->request.session);
-    json_member(out, "threadId", open->request.thread);
+    json_members(out, J("toolCallId", open->request.call), J("sessionId", open->request.session),
+                 J("threadId", open->request.thread));
     json_open_member(out, "toolCall", '{');
-    json_member(out, "id", open->request.call);
-    json_member(out, "name", name);
+    json_members(out, J("id", open->request.call), J("name", name));
     put_or_size(out, "input", "inputBytes", input, cut);
     json_close(out, '}');
-    json_member(out, "agent", open->call.actor);
-    json_member_time(out, "requestedAt", open->request.at_ms);
+    json_members(out, J("agent", open->call.actor), J_TIME("requestedAt", open->request.at_ms));
     json_key(out, "deadline");
     if (open->deadline_ms)
         json_put_time(out, open->deadline_ms);
@@ -151,10 +148,8 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
 
 static void put_marks(struct json_out *out, const struct marks *marks)
 {
-    if (marks && marks->snoozed_ms > clock_wall_ms())
-        json_member_time(out, "snoozedUntil", marks->snoozed_ms);
-    if (marks && marks->assignee_bytes)
-        json_member(out, "assignee", (struct str){marks->assignee, marks->assignee_bytes});
+    json_members(out, J_IF(marks && marks->snoozed_ms > clock_wall_ms(), J_TIME("snoozedUntil", marks->snoozed_ms)),
+                 J_IF(marks, J("assignee", ((struct str){marks->assignee, marks->assignee_bytes}))));
 }
 
 /* Writes what has happened to the call since it was asked. */
@@ -162,8 +157,7 @@ static void put_state(struct json_out *out, const struct open *open)
 {
     if (open)
         put_marks(out, open->marks);
-    json_member_flag(out, "alerted", open && open->alerted);
-    json_member_flag(out, "nobodyWaits", open && open->left);
+    json_members(out, J_FLAG("alerted", open && open->alerted), J_FLAG("nobodyWaits", open && open->left));
 }
 
 /* For calls that several persons must allow: who has, and with which change of the input. */
@@ -174,15 +168,9 @@ static void put_people(struct json_out *out, const struct open *open, bool whole
     const struct partials *partials = open->partials;
     json_open_member(out, "people", '{');
     json_member_u64(out, "need", open->people);
-    json_open_member(out, "have", '[');
-    for (const struct partial *p = partials ? partials->first : NULL; p; p = p->next) {
-        json_open(out, '{');
-        json_member(out, "person", p->person);
-        json_member_time(out, "at", p->at_ms);
-        json_member_bool(out, "signed", p->is_signed);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "have")
+        for (const struct partial *p = partials ? partials->first : NULL; p; p = p->next)
+            json_object(out, J("person", p->person), J_TIME("at", p->at_ms), J_BOOL("signed", p->is_signed));
     if (partials && !str_empty(partials->input))
         put_or_size(out, "updatedInput", "updatedInputBytes", partials->input,
                     !whole && partials->input.n > LIMIT_SHOWN_BYTES);

@@ -86,11 +86,8 @@ void project_write(struct json_out *out, const struct rule_source *source)
     json_member(out, "scope", source->reach == REACH_PROJECT ? STR("project") : STR("everywhere"));
     if (source->reach != REACH_PROJECT || str_empty(source->project.path))
         return;
-    json_open_member(out, "project", '{');
-    json_member(out, "path", source->project.path);
-    json_member_u64(out, "dev", source->project.dev);
-    json_member_u64(out, "ino", source->project.ino);
-    json_close(out, '}');
+    json_members(out, J_OBJECT("project", J("path", source->project.path), J("dev", source->project.dev),
+                               J("ino", source->project.ino)));
 }
 
 /* {"scope","project"}: a project is a folder's path, or what project_write wrote. */

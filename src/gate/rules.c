@@ -105,27 +105,19 @@ static void write_examples(struct json_out *out, const char *key, const struct s
 {
     if (count == 0)
         return;
-    json_open_member(out, key, '[');
-    for (size_t i = 0; i < count; i++)
-        json_put_str(out, list[i]);
-    json_close(out, ']');
+    JSON_LIST(out, key)
+        for (size_t i = 0; i < count; i++)
+            json_put_str(out, list[i]);
 }
 
 /* The form in which rules are listed; rule_read takes it back. */
 void rule_write(struct json_out *out, const struct rule_source *source)
 {
-    json_member(out, "id", source->id);
-    json_member(out, "effect", str_of(effect_name(source->effect)));
-    json_member(out, "rule", source->text);
-    json_member(out, "layer", str_of(policy_layer_name(source->layer)));
-    json_member(out, "author", source->author);
-    json_member(out, "reason", source->reason);
-    if (source->expires_at_ms)
-        json_member_time(out, "expiresAt", source->expires_at_ms);
-    if (source->counted)
-        json_member_u64(out, "usesLeft", source->uses_left);
-    if (source->people)
-        json_member_u64(out, "people", source->people);
+    json_members(out, J("id", source->id), J("effect", effect_name(source->effect)), J("rule", source->text),
+                 J("layer", policy_layer_name(source->layer)), J("author", source->author),
+                 J("reason", source->reason), J_IF(source->expires_at_ms, J_TIME("expiresAt", source->expires_at_ms)),
+                 J_IF(source->counted, J("usesLeft", source->uses_left)),
+                 J_IF(source->people, J("people", source->people)));
     project_write(out, source);
     write_examples(out, "match", source->match, source->match_count);
     write_examples(out, "notMatch", source->not_match, source->not_match_count);

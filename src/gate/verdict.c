@@ -234,24 +234,17 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
 
 static void write_rule(struct json_out *out, const struct verdict_rule *rule)
 {
-    json_open(out, '{');
-    json_member(out, "id", rule->id);
-    json_member(out, "effect", str_of(effect_name(rule->effect)));
-    json_member(out, "rule", rule->text);
-    json_member(out, "layer", str_of(policy_layer_name(rule->layer)));
-    json_member(out, "author", rule->author);
-    json_member(out, "reason", rule->reason);
-    json_member(out, "project", rule->project);
-    json_close(out, '}');
+    json_object(out, J("id", rule->id), J("effect", effect_name(rule->effect)), J("rule", rule->text),
+                J("layer", policy_layer_name(rule->layer)), J("author", rule->author), J("reason", rule->reason),
+                J("project", rule->project));
 }
 
 static void write_risk(struct json_out *out, unsigned risk)
 {
-    json_open_member(out, "risk", '[');
-    for (unsigned i = 0; risk_name(i)[0]; i++)
-        if (risk >> i & 1)
-            json_put_str(out, str_of(risk_name(i)));
-    json_close(out, ']');
+    JSON_LIST(out, "risk")
+        for (unsigned i = 0; risk_name(i)[0]; i++)
+            if (risk >> i & 1)
+                json_put_str(out, str_of(risk_name(i)));
 }
 
 /* Parts and risk as the page and the terminal show them. */
@@ -266,41 +259,34 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     json_close(out, ']');
     if (verdict->part_count == 0)
         return;
-    json_open_member(out, "parts", '[');
-    for (size_t i = 0; i < verdict->part_count; i++) {
-        const struct verdict_part *part = &verdict->parts[i];
-        json_open(out, '{');
-        json_member(out, "text", part->text);
-        if (!str_empty(part->operator))
-            json_member(out, "operator", part->operator);
-        json_member(out, "effect", str_of(effect_name(part->effect)));
-        json_member(out, "rule", part->rule.text);
-        if (!str_empty(part->rule.text))
-            json_member(out, "layer", str_of(policy_layer_name(part->rule.layer)));
-        json_member(out, "why", part->why);
-        json_member_u64(out, "depth", part->depth);
-        write_risk(out, part->risk);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "parts")
+        for (size_t i = 0; i < verdict->part_count; i++) {
+            const struct verdict_part *part = &verdict->parts[i];
+            json_open(out, '{');
+            json_members(out, J("text", part->text), J("operator", part->operator),
+                         J("effect", effect_name(part->effect)), J("rule", part->rule.text),
+                         J_IF(!str_empty(part->rule.text), J("layer", policy_layer_name(part->rule.layer))),
+                         J("why", part->why), J("depth", part->depth));
+            write_risk(out, part->risk);
+            json_close(out, '}');
+        }
 }
 
 void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question)
 {
     struct suggestion suggestions[SUGGESTIONS_MAX];
     size_t count = policy_suggest(arena, question, suggestions);
-    json_open_member(out, "suggestions", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open(out, '{');
-        json_member(out, "label", suggestions[i].label);
-        json_open_member(out, "rules", '[');
-        for (size_t k = 0; k < suggestions[i].rule_count; k++)
-            json_put_str(out, suggestions[i].rules[k]);
-        json_close(out, ']');
-        json_member(out, "warning", suggestions[i].warning);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "suggestions")
+        for (size_t i = 0; i < count; i++) {
+            json_open(out, '{');
+            json_member(out, "label", suggestions[i].label);
+            json_open_member(out, "rules", '[');
+            for (size_t k = 0; k < suggestions[i].rule_count; k++)
+                json_put_str(out, suggestions[i].rules[k]);
+            json_close(out, ']');
+            json_member(out, "warning", suggestions[i].warning);
+            json_close(out, '}');
+        }
 }
 
 /* For `nod policy test` and the page: the verdict on a call that nobody makes. */
@@ -309,24 +295,17 @@ void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, 
     struct tool_facts facts = tool_facts_from(arena, explain->dialect, explain->name, explain->input);
     struct err err;
     if (rc_bad(tool_facts_check(&facts, &err))) { /* a call like this is refused before any rule is looked at */
-        json_open(out, '{');
-        json_member(out, "effect", str_of(effect_name(EFFECT_DENY)));
-        json_member(out, "why", str_of(err.text));
-        json_member_raw(out, "rules", STR("[]"));
-        json_close(out, '}');
+        json_object(out, J("effect", effect_name(EFFECT_DENY)), J("why", err.text), J_RAW("rules", STR("[]")));
         return;
     }
     struct question question = gate_question(gate, arena, explain->session, &facts, explain->cwd);
     struct verdict verdict = gate_judge(gate, arena, explain->session, &facts, explain->cwd);
     json_open(out, '{');
-    json_member(out, "effect", str_of(effect_name(verdict.effect)));
-    json_member(out, "rule", verdict.rule);
-    json_member(out, "source", verdict.source);
-    json_member(out, "why", verdict.why);
-    json_open_member(out, "rules", '[');
-    for (size_t i = 0; i < verdict.rule_count; i++)
-        write_rule(out, &verdict.rules[i]);
-    json_close(out, ']');
+    json_members(out, J("effect", effect_name(verdict.effect)), J("rule", verdict.rule), J("source", verdict.source),
+                 J("why", verdict.why));
+    JSON_LIST(out, "rules")
+        for (size_t i = 0; i < verdict.rule_count; i++)
+            write_rule(out, &verdict.rules[i]);
     verdict_write_parts(out, &verdict);
     verdict_write_suggestions(out, arena, &question);
     json_close(out, '}');
