@@ -32,20 +32,14 @@ void cloud_event_put(struct buf *buf, const struct json *event)
     ARENA_SCOPE(arena);
     struct json_out out = json_out(buf);
     struct str session = json_text(event, "sessionId");
+    struct str source =
+        str_empty(session) ? STR("/nod") : arena_printf(&arena, "/nod/sessions/%.*s", STR_ARG(session));
     const struct json *data = json_get(event, "data");
-    json_open(&out, '{');
-    json_member(&out, "specversion", STR("1.0"));
-    json_member(&out, "id", cloud_event_seq(event));
-    json_member(&out, "source", str_empty(session) ? STR("/nod")
-                                                   : arena_printf(&arena, "/nod/sessions/%.*s", STR_ARG(session)));
-    json_member(&out, "type", cloud_type(&arena, json_text(event, "type")));
-    json_member(&out, "time", json_text(event, "at"));
-    json_member(&out, "subject", cloud_event_call(event));
-    json_member(&out, "datacontenttype", STR("application/json"));
-    json_member(&out, "sequence", cloud_event_seq(event));
-    json_member(&out, "actor", json_text(event, "actor"));
-    if (data)
-        json_member_raw(&out, "data", data->raw);
-    json_close(&out, '}');
+    json_object(&out, J("specversion", "1.0"), J("id", cloud_event_seq(event)),
+                J("source", source),
+                J("type", cloud_type(&arena, json_text(event, "type"))), J("time", json_text(event, "at")),
+                J("subject", cloud_event_call(event)), J("datacontenttype", "application/json"),
+                J("sequence", cloud_event_seq(event)), J("actor", json_text(event, "actor")),
+                J_IF(data, J_RAW("data", data->raw)));
     json_end_line(&out);
 }

@@ -193,35 +193,26 @@ struct str session_of_thread(struct str thread)
 
 void session_thread_write(struct json_out *out, const struct session_thread *thread)
 {
-    json_open(out, '{');
-    json_member(out, "id", thread->id);
-    json_member_or_null(out, "parentId", thread->parent);
-    json_member(out, "title", thread->title);
-    json_member_time(out, "createdAt", thread->at_ms);
-    json_close(out, '}');
+    json_object(out, J("id", thread->id), J_OR_NULL("parentId", thread->parent), J("title", thread->title),
+                J_TIME("createdAt", thread->at_ms));
 }
 
 void session_write(struct json_out *out, const struct session *session)
 {
     json_open(out, '{');
-    json_member(out, "id", session->id);
-    json_member(out, "threadId", session->main_thread);
-    json_member_always(out, "title", session->title);
-    json_member_always(out, "cwd", session->cwd);
-    json_member_flag(out, "cwdProposed", session->cwd_proposed);
-    json_member(out, "permissionMode", session->mode);
+    json_members(out, J("id", session->id), J("threadId", session->main_thread), J_ALWAYS("title", session->title),
+                 J_ALWAYS("cwd", session->cwd), J_FLAG("cwdProposed", session->cwd_proposed),
+                 J("permissionMode", session->mode));
     json_open_member(out, "toolPolicies", '{');
     for (size_t i = 0; i < session->tool_count; i++) {
         json_key_str(out, session->tools[i].tool);
         json_put_str(out, session->tools[i].effect);
     }
     json_close(out, '}');
-    json_member_i64(out, "approvalTimeoutSeconds", session->timeout_seconds);
-    json_member_time(out, "createdAt", session->created_ms);
-    json_member(out, "owner", session->owner);
-    json_open_member(out, "threads", '[');
-    for (const struct session_thread *t = session->threads; t; t = t->next)
-        session_thread_write(out, t);
-    json_close(out, ']');
+    json_members(out, J("approvalTimeoutSeconds", session->timeout_seconds), J_TIME("createdAt", session->created_ms),
+                 J("owner", session->owner));
+    JSON_LIST(out, "threads")
+        for (const struct session_thread *t = session->threads; t; t = t->next)
+            session_thread_write(out, t);
     json_close(out, '}');
 }

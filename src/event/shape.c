@@ -86,10 +86,9 @@ static bool is_there(const struct shape_field *field, const void *member)
 
 static void put_texts(struct json_out *out, const struct shape_texts *texts)
 {
-    json_open(out, '[');
-    for (size_t i = 0; i < texts->count; i++)
-        json_put_str(out, texts->items[i]);
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (size_t i = 0; i < texts->count; i++)
+            json_put_str(out, texts->items[i]);
 }
 
 static void put_word(struct json_out *out, const struct shape_words *choice, unsigned value)

@@ -32,11 +32,10 @@ static void put_type(struct json_out *out, const struct shape_field *field)
         json_member_raw(out, "items", STR("{\"type\":\"string\"}"));
     }
     if (field->type == SHAPE_WORD) {
-        json_open_member(out, "enum", '[');
-        for (int i = 0; i < field->choice->count; i++)
-            if (field->choice->names[i])
-                json_put_str(out, str_of(field->choice->names[i]));
-        json_close(out, ']');
+        JSON_LIST(out, "enum")
+            for (int i = 0; i < field->choice->count; i++)
+                if (field->choice->names[i])
+                    json_put_str(out, str_of(field->choice->names[i]));
     }
     json_member(out, "description", str_of(field->words));
 }
@@ -44,11 +43,8 @@ static void put_type(struct json_out *out, const struct shape_field *field)
 static void put_properties(struct json_out *out, const struct shape *shape)
 {
     json_open_member(out, "properties", '{');
-    if (shape->change) {
-        json_open_member(out, "change", '{');
-        json_member(out, "const", str_of(shape->change));
-        json_close(out, '}');
-    }
+    if (shape->change)
+        json_members(out, J_OBJECT("change", J("const", shape->change)));
     for (size_t i = 0; i < shape->count; i++) {
         if (event_hides(shape->kind, str_of(shape->fields[i].wire)))
             continue;
@@ -111,17 +107,12 @@ static void put_event(struct json_out *out, enum event_kind kind)
     json_member(out, "type", STR("object"));
     json_member_raw(out, "required", STR("[\"seq\",\"sessionId\",\"threadId\",\"type\",\"at\",\"actor\",\"data\"]"));
     json_open_member(out, "properties", '{');
-    json_member_raw(out, "seq", STR("{\"type\":\"integer\"}"));
-    json_member_raw(out, "sessionId", STR("{\"type\":[\"string\",\"null\"]}"));
-    json_member_raw(out, "threadId", STR("{\"type\":[\"string\",\"null\"]}"));
-    json_open_member(out, "type", '{');
-    json_member(out, "type", STR("string"));
-    json_open_member(out, "enum", '[');
-    json_put_str(out, str_of(event_kind_name(kind)));
-    json_close(out, ']');
-    json_close(out, '}');
-    json_member_raw(out, "at", STR("{\"type\":\"string\",\"format\":\"date-time\"}"));
-    json_member_raw(out, "actor", STR("{\"type\":\"string\"}"));
+    json_members(out, J_RAW("seq", STR("{\"type\":\"integer\"}")),
+                 J_RAW("sessionId", STR("{\"type\":[\"string\",\"null\"]}")),
+                 J_RAW("threadId", STR("{\"type\":[\"string\",\"null\"]}")),
+                 J_OBJECT("type", J("type", "string"), J_LIST("enum", J_ALWAYS(NULL, str_of(event_kind_name(kind))))),
+                 J_RAW("at", STR("{\"type\":\"string\",\"format\":\"date-time\"}")),
+                 J_RAW("actor", STR("{\"type\":\"string\"}")));
     put_data(out, kind);
     json_close(out, '}');
     json_close(out, '}');
@@ -135,19 +126,15 @@ static void put_events(struct json_out *out)
     for (int kind = 1; kind < EVENT_KIND_END; kind++)
         put_event(out, (enum event_kind)kind);
     json_open_member(out, "Event", '{');
-    json_open_member(out, "oneOf", '[');
-    for (int kind = 1; kind < EVENT_KIND_END; kind++) {
-        BUF_SCOPE(name, 128);
-        put_event_name(&name, (enum event_kind)kind);
-        put_reference(out, buf_str(&name));
-        put_pointer(&map, event_kind_name((enum event_kind)kind), buf_str(&name));
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "oneOf")
+        for (int kind = 1; kind < EVENT_KIND_END; kind++) {
+            BUF_SCOPE(name, 128);
+            put_event_name(&name, (enum event_kind)kind);
+            put_reference(out, buf_str(&name));
+            put_pointer(&map, event_kind_name((enum event_kind)kind), buf_str(&name));
+        }
     json_close(&map, '}');
-    json_open_member(out, "discriminator", '{');
-    json_member(out, "propertyName", STR("type"));
-    json_member_raw(out, "mapping", buf_str(&mapping));
-    json_close(out, '}');
+    json_members(out, J_OBJECT("discriminator", J("propertyName", "type"), J_RAW("mapping", buf_str(&mapping))));
     json_close(out, '}');
 }
 
@@ -160,8 +147,7 @@ void shape_print_schemas(struct json_out *out)
         shape_put_name(&name, shape);
         json_key_str(out, buf_str(&name));
         json_open(out, '{');
-        json_member(out, "type", STR("object"));
-        json_member(out, "description", str_of(shape->words));
+        json_members(out, J("type", "object"), J("description", shape->words));
         json_open_member(out, "required", '[');
         if (shape->change)
             json_put_str(out, STR("change"));

@@ -69,10 +69,9 @@ void scopes_write(struct json_out *out, unsigned given)
 {
     struct str names[SCOPES_MAX];
     size_t count = scopes_list(given, names);
-    json_open(out, '[');
-    for (size_t i = 0; i < count; i++)
-        json_put_str(out, names[i]);
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (size_t i = 0; i < count; i++)
+            json_put_str(out, names[i]);
 }
 
 enum { ROLE_COUNT = sizeof roles / sizeof *roles };
@@ -169,23 +168,19 @@ struct str token_revoked(struct arena *arena, const struct event *event)
 void token_write(struct json_out *out, const struct token *token)
 {
     json_open(out, '{');
-    json_member(out, "id", token->id);
-    json_member(out, "name", token->name);
-    json_member(out, "role", str_of(role_name(token->role)));
-    json_member_or_null(out, "sessionId", token->session);
+    json_members(out, J("id", token->id), J("name", token->name), J("role", role_name(token->role)),
+                 J_OR_NULL("sessionId", token->session));
     json_key(out, "scopes");
     scopes_write(out, token->scopes);
     if (token->older) {
         json_key(out, "olderScopes");
         scopes_write(out, token->older);
     }
-    json_open_member(out, "folders", '[');
-    for (size_t i = 0; i < token->folder_count; i++)
-        json_put_str(out, token->folders[i]);
-    json_close(out, ']');
-    json_member_time(out, "createdAt", token->created_ms);
-    if (token->used_ms)
-        json_member_time(out, "lastUsedAt", token->used_ms);
+    JSON_LIST(out, "folders")
+        for (size_t i = 0; i < token->folder_count; i++)
+            json_put_str(out, token->folders[i]);
+    json_members(out, J_TIME("createdAt", token->created_ms),
+                 J_IF(token->used_ms, J_TIME("lastUsedAt", token->used_ms)));
     json_key(out, "revokedAt");
     if (token->revoked_ms)
         json_put_time(out, token->revoked_ms);

@@ -79,10 +79,7 @@ struct str sign_write_signature(struct arena *arena, const struct person_key *ke
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
     json_open(&out, '{');
-    json_member_u64(&out, "v", 1);
-    json_member(&out, "kind", str_of(key_kind_name(key->kind)));
-    json_member(&out, "key", key->id);
-    json_member(&out, "statement", text);
+    json_members(&out, J("v", 1), J("kind", key_kind_name(key->kind)), J("key", key->id), J("statement", text));
     put_bytes(&out, "client", claim->client);
     put_bytes(&out, "auth", claim->auth);
     put_bytes(&out, "sig", claim->sig);

@@ -208,17 +208,12 @@ void ring_write_key(struct json_out *out, const struct person_key *key)
     char spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
     base64_url_encode(key->spki.p, key->spki.n, spki);
     json_open(out, '{');
-    json_member(out, "id", key->id);
-    json_member(out, "person", key->person);
+    json_members(out, J("id", key->id), J("person", key->person));
     put_set(out, "name", key->name);
-    json_member(out, "kind", str_of(key_kind_name(key->kind)));
-    json_member(out, "spki", str_of(spki));
+    json_members(out, J("kind", key_kind_name(key->kind)), J("spki", spki));
     put_set(out, "credential", key->credential);
     put_set(out, "rpId", key->rp_id);
-    json_member_time(out, "addedAt", key->added_ms);
-    if (key->from_ms)
-        json_member_time(out, "validFrom", key->from_ms);
-    if (key->revoked_ms)
-        json_member_time(out, "revokedAt", key->revoked_ms);
+    json_members(out, J_TIME("addedAt", key->added_ms), J_IF(key->from_ms, J_TIME("validFrom", key->from_ms)),
+                 J_IF(key->revoked_ms, J_TIME("revokedAt", key->revoked_ms)));
     json_close(out, '}');
 }
