@@ -59,10 +59,8 @@ static void write_device(struct json_out *out, const struct device *device)
 {
     char text[BASE64_BYTES(SEAL_POINT_BYTES)];
     json_open(out, '{');
-    json_member(out, "person", device->person);
-    json_member(out, "token", device->token);
-    json_member(out, "label", device->label);
-    json_member(out, "endpoint", device->endpoint);
+    json_members(out, J("person", device->person), J("token", device->token), J("label", device->label),
+                 J("endpoint", device->endpoint));
     json_open_member(out, "keys", '{');
     base64_url_encode(device->point, SEAL_POINT_BYTES, text);
     json_member(out, "p256dh", str_of(text));
@@ -77,10 +75,9 @@ static struct rc save(const struct devices *devices, struct err *err)
 {
     JSON_SCOPE(buf, out, FILE_BYTES_MAX);
     json_open(&out, '{');
-    json_open_member(&out, "devices", '[');
-    for (size_t i = 0; i < devices->count; i++)
-        write_device(&out, &devices->items[i]);
-    json_close(&out, ']');
+    JSON_LIST(&out, "devices")
+        for (size_t i = 0; i < devices->count; i++)
+            write_device(&out, &devices->items[i]);
     json_close(&out, '}');
     if (buf.over)
         return err_set(err, ERR_TOO_LARGE, "too many devices");

@@ -23,19 +23,10 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
         text = message->title;
     if (link.n)
         text = arena_printf(sending->arena, "%.*s\n<%.*s>", STR_ARG(text), STR_ARG(link));
-    json_open(&out, '{');
-    json_member(&out, "content", text);
-    if (message->count == 1) {
-        json_open_member(&out, "embeds", '[');
-        json_open(&out, '{');
-        json_open_member(&out, "footer", '{');
-        json_member(&out, "text", words_ids_line(sending->arena, message));
-        json_close(&out, '}');
-        json_close(&out, '}');
-        json_close(&out, ']');
-    }
-    json_member_raw(&out, "allowed_mentions", STR("{\"parse\":[]}"));
-    json_close(&out, '}');
+    struct str ids = words_ids_line(sending->arena, message);
+    json_object(&out, J("content", text),
+                J_IF(message->count == 1, J_LIST("embeds", J_OBJECT(NULL, J_OBJECT("footer", J("text", ids))))),
+                J_RAW("allowed_mentions", STR("{\"parse\":[]}")));
     sending->method = method;
     sending->url = arena_printf(sending->arena, "%.*s%.*s", STR_ARG(sending->channel->secret), STR_ARG(where)).p;
     struct rc rc = channel_post(sending, headers, buf_str(&buf), err);

@@ -138,19 +138,13 @@ bool notify_remove_device(struct notify *n, struct str token, struct str endpoin
 void notify_write_channels(const struct notify *n, struct json_out *out)
 {
     static const char *const details[] = {"kind", "summary", "full"};
-    json_open(out, '[');
-    for (unsigned i = 0; i < n->config.channel_count; i++) {
-        const struct channel *channel = &n->config.channels[i];
-        json_open(out, '{');
-        json_member(out, "name", channel->name);
-        json_member(out, "type", str_of(channel->kind->name));
-        json_member(out, "detail", str_of(details[channel->detail]));
-        json_member_u64(out, "sent", channel->sent);
-        json_member_u64(out, "failed", channel->failed);
-        json_member(out, "lastError", str_of(channel->last_poll.code ? channel->last_poll.text : channel->last.text));
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (unsigned i = 0; i < n->config.channel_count; i++) {
+            const struct channel *channel = &n->config.channels[i];
+            json_object(out, J("name", channel->name), J("type", channel->kind->name),
+                        J("detail", details[channel->detail]), J("sent", channel->sent), J("failed", channel->failed),
+                        J("lastError", channel->last_poll.code ? channel->last_poll.text : channel->last.text));
+        }
 }
 
 /* From memory: of calls that are over, the newest LATE_MAX are still there. */
@@ -158,28 +152,20 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
 {
     static const char *const states[] = {[DUE] = "due", [CLAIMING] = "due", [SENDING] = "sending",
                                          [SENT] = "sent", [OVER] = "not needed"};
-    json_open(out, '[');
-    MAP_EACH(&n->calls, each) {
-        const struct asked *asked = each.value;
-        for (const struct delivery *d = asked->deliveries; d; d = d->next) {
-            if (call.n && !str_eq(call, asked->call))
-                continue;
-            json_open(out, '{');
-            json_member(out, "deliveryId", str_of(d->id));
-            json_member(out, "sessionId", asked->session);
-            json_member(out, "toolCallId", asked->call);
-            json_member(out, "person", n->config.routes[d->route].person);
-            json_member(out, "channel", n->config.channels[d->channel].name);
-            json_member(out, "purpose", str_of(purpose_name(d->purpose)));
-            json_member(out, "state", d->failed ? STR("failed") : str_of(states[d->state]));
-            if (d->status)
-                json_member_i64(out, "status", d->status);
-            json_member_time(out, "dueAt", d->due_ms);
-            json_member_u64(out, "attempts", d->attempts);
-            json_close(out, '}');
+    JSON_LIST(out, NULL)
+        MAP_EACH(&n->calls, each) {
+            const struct asked *asked = each.value;
+            for (const struct delivery *d = asked->deliveries; d; d = d->next) {
+                if (call.n && !str_eq(call, asked->call))
+                    continue;
+                json_object(out, J("deliveryId", d->id), J("sessionId", asked->session), J("toolCallId", asked->call),
+                            J("person", n->config.routes[d->route].person),
+                            J("channel", n->config.channels[d->channel].name), J("purpose", purpose_name(d->purpose)),
+                            J("state", d->failed ? STR("failed") : str_of(states[d->state])),
+                            J_IF(d->status, J("status", d->status)), J_TIME("dueAt", d->due_ms),
+                            J("attempts", d->attempts));
+            }
         }
-    }
-    json_close(out, ']');
 }
 
 static void write_attempts(const struct notify *n, struct buf *out)

@@ -20,15 +20,11 @@ static void write_button(struct json_out *out, const struct sending *sending, co
 {
     if (token.n == 0)
         return;
-    json_open(out, '{');
-    json_member(out, "action", STR("http"));
-    json_member(out, "label", str_of(label));
-    json_member(out, "url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->base)));
-    json_member(out, "method", STR("POST"));
-    json_member_raw(out, "headers", STR("{\"Content-Type\":\"application/json\"}"));
-    json_member(out, "body", arena_printf(sending->arena, "{\"token\":\"%.*s\"}", STR_ARG(token)));
-    json_member_bool(out, "clear", true);
-    json_close(out, '}');
+    json_object(out, J("action", "http"), J("label", label),
+                J("url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->base))),
+                J("method", "POST"), J_RAW("headers", STR("{\"Content-Type\":\"application/json\"}")),
+                J("body", arena_printf(sending->arena, "{\"token\":\"%.*s\"}", STR_ARG(token))),
+                J_BOOL("clear", true));
 }
 
 /* The call's id is the sequence id: a reminder or a withdrawal replaces the message before it. */
@@ -39,17 +35,10 @@ static struct rc send(struct sending *sending, struct err *err)
     JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     bool withdraw = message->purpose == PURPOSE_WITHDRAW;
     json_open(&out, '{');
-    json_member(&out, "topic", channel->topic);
-    json_member(&out, "title", message->title);
-    json_member(&out, "message", message->body);
-    json_member_i64(&out, "priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH);
-    json_member(&out, "sequence_id", message->call);
-    if (message->count == 1) {
-        json_open_member(&out, "tags", '[');
-        json_put_str(&out, words_ids_line(sending->arena, message));
-        json_close(&out, ']');
-    }
-    json_member(&out, "click", channel->is_protected && message->look.n ? message->look : message->url);
+    json_members(&out, J("topic", channel->topic), J("title", message->title), J("message", message->body),
+                 J("priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH), J("sequence_id", message->call),
+                 J_IF(message->count == 1, J_LIST("tags", J_ALWAYS(NULL, words_ids_line(sending->arena, message)))),
+                 J("click", channel->is_protected && message->look.n ? message->look : message->url));
     if (channel->is_protected && message->base.n && (message->deny.n || message->allow.n)) {
         json_open_member(&out, "actions", '[');
         write_button(&out, sending, "Allow once", message->allow);

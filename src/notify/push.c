@@ -20,21 +20,16 @@ static void write_payload(struct json_out *out, const struct message *message)
     json_open(out, '{');
     json_member_i64(out, "web_push", 8030);
     json_open_member(out, "notification", '{');
-    json_member(out, "title", message->title);
-    json_member(out, "body", message->body);
-    json_member(out, "navigate", message->url.n ? message->url : STR("/"));
-    json_member(out, "tag", message->purpose == PURPOSE_ALERT ? message->call : STR("nod"));
-    json_member_bool(out, "silent", message->purpose == PURPOSE_WITHDRAW);
+    json_members(out, J("title", message->title), J("body", message->body),
+                 J("navigate", message->url.n ? message->url : STR("/")),
+                 J("tag", message->purpose == PURPOSE_ALERT ? message->call : STR("nod")),
+                 J_BOOL("silent", message->purpose == PURPOSE_WITHDRAW));
     json_open_member(out, "data", '{');
     words_payload(out, message);
-    json_open_member(out, "answers", '{');
-    json_member(out, "deny", message->deny);
-    json_member(out, "allow", message->allow);
+    json_members(out, J_OBJECT("answers", J("deny", message->deny), J("allow", message->allow)));
     json_close(out, '}');
     json_close(out, '}');
-    json_close(out, '}');
-    json_member_u64(out, "app_badge", message->waiting);
-    json_member_bool(out, "mutable", true);
+    json_members(out, J("app_badge", message->waiting), J_BOOL("mutable", true));
     json_close(out, '}');
 }
 

@@ -81,29 +81,15 @@ static void write_button(struct json_out *out, const char *words, const char *st
 {
     if (!token.n)
         return;
-    json_open(out, '{');
-    json_member(out, "type", STR("button"));
-    json_open_member(out, "text", '{');
-    json_member(out, "type", STR("plain_text"));
-    json_member(out, "text", str_of(words));
-    json_close(out, '}');
-    json_member(out, "style", str_of(style));
-    json_member(out, "action_id", str_of(style));
-    json_member(out, "value", token);
-    json_close(out, '}');
+    json_object(out, J("type", "button"), J_OBJECT("text", J("type", "plain_text"), J("text", words)),
+                J("style", style), J("action_id", style), J("value", token));
 }
 
 /* Writes the message's blocks, without buttons once the call is answered: an update without blocks would leave them. */
 static void write_blocks(struct json_out *out, const struct message *message, struct str text)
 {
     json_open_member(out, "blocks", '[');
-    json_open(out, '{');
-    json_member(out, "type", STR("section"));
-    json_open_member(out, "text", '{');
-    json_member(out, "type", STR("mrkdwn"));
-    json_member(out, "text", text);
-    json_close(out, '}');
-    json_close(out, '}');
+    json_object(out, J("type", "section"), J_OBJECT("text", J("type", "mrkdwn"), J("text", text)));
     if (message->deny.n) {
         json_open(out, '{');
         json_member(out, "type", STR("actions"));
@@ -139,9 +125,7 @@ static struct str write_message(const struct sending *sending, struct str replac
     }
     struct str text = arena_printf(sending->arena, "*%.*s*\n%.*s", STR_ARG(title), STR_ARG(body));
     json_open(&out, '{');
-    json_member(&out, "channel", sending->channel->topic);
-    if (replaces.n)
-        json_member(&out, "ts", replaces);
+    json_members(&out, J("channel", sending->channel->topic), J("ts", replaces));
     if (link.n && message->purpose != PURPOSE_WITHDRAW)
         text = arena_printf(sending->arena, "%.*s\n<%.*s|Look, or deny>", STR_ARG(text), STR_ARG(link));
     json_member(&out, "text", text);

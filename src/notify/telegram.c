@@ -53,16 +53,12 @@ static void write_buttons(struct json_out *out, const struct message *message)
         return;
     json_open_member(out, "reply_markup", '{');
     json_open_member(out, "inline_keyboard", '[');
-    json_open(out, '[');
-    for (size_t i = 0; i < sizeof buttons / sizeof *buttons; i++) {
-        if (buttons[i].value.n == 0)
-            continue;
-        json_open(out, '{');
-        json_member(out, "text", str_of(buttons[i].text));
-        json_member(out, buttons[i].key, buttons[i].value);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (size_t i = 0; i < sizeof buttons / sizeof *buttons; i++) {
+            if (buttons[i].value.n == 0)
+                continue;
+            json_object(out, J("text", buttons[i].text), J(buttons[i].key, buttons[i].value));
+        }
     json_close(out, ']');
     json_close(out, '}');
 }
@@ -72,9 +68,7 @@ static struct str write_message(struct sending *sending, struct str replaces)
     JSON_SCOPE(buf, out, BODY_BYTES_MAX);
     const struct message *message = sending->message;
     json_open(&out, '{');
-    json_member(&out, "chat_id", sending->channel->topic);
-    if (replaces.n)
-        json_member_raw(&out, "message_id", replaces);
+    json_members(&out, J("chat_id", sending->channel->topic), J_RAW("message_id", replaces));
     struct str ids = message->count == 1 ? words_ids_line(sending->arena, message) : STR_NONE;
     json_member(&out, "text", arena_printf(sending->arena, "%.*s\n%.*s\n%.*s", STR_ARG(message->title),
                                            STR_ARG(message->body), STR_ARG(ids)));

@@ -53,16 +53,13 @@ static void write_body(struct json_out *out, const struct sending *sending)
     const struct message *message = sending->message;
     json_open(out, '{');
     if (sending->channel->cloudevents) {
-        json_member(out, "specversion", STR("1.0"));
-        json_member(out, "id", message->delivery);
-        json_member(out, "source", message->base.n ? message->base : STR("nod"));
-        json_member(out, "type", arena_printf(sending->arena, "dev.nod.%s", event_type(message->purpose)));
-        json_member(out, "subject", message->call);
-        json_member_time(out, "time", message->at_ms);
-        json_member(out, "datacontenttype", STR("application/json"));
+        json_members(out, J("specversion", "1.0"), J("id", message->delivery),
+                     J("source", message->base.n ? message->base : STR("nod")),
+                     J("type", arena_printf(sending->arena, "dev.nod.%s", event_type(message->purpose))),
+                     J("subject", message->call), J_TIME("time", message->at_ms),
+                     J("datacontenttype", "application/json"));
     } else {
-        json_member(out, "type", str_of(event_type(message->purpose)));
-        json_member_time(out, "timestamp", message->at_ms);
+        json_members(out, J("type", event_type(message->purpose)), J_TIME("timestamp", message->at_ms));
     }
     json_key(out, "data");
     write_data(out, message);

@@ -262,8 +262,7 @@ static void put_tool_call(struct json_out *out, struct arena *arena, const struc
 {
     const struct json *call = json_get(pending, "toolCall"), *input = json_get(call, "input");
     json_open_member(out, "toolCall", '{');
-    json_member(out, "id", json_text(call, "id"));
-    json_member(out, "name", json_text(call, "name"));
+    json_members(out, J("id", json_text(call, "id")), J("name", json_text(call, "name")));
     if (detail == DETAIL_FULL && input && !changes_file(pending)) {
         json_key(out, "input");
         put_masked(out, arena, input, 0);
@@ -297,10 +296,8 @@ struct str words_pending(struct arena *arena, const struct json *pending, enum d
 
 void words_payload_ids(struct json_out *out, const struct message *message)
 {
-    json_member(out, "type", str_of(purpose_name(message->purpose)));
-    json_member(out, "sessionId", message->session);
-    json_member(out, "requestId", message->call);
-    json_member(out, "tool", message->tool);
+    json_members(out, J("type", purpose_name(message->purpose)), J("sessionId", message->session),
+                 J("requestId", message->call), J("tool", message->tool));
 }
 
 struct str words_ids_line(struct arena *arena, const struct message *message)
@@ -313,15 +310,9 @@ struct str words_ids_line(struct arena *arena, const struct message *message)
 void words_payload(struct json_out *out, const struct message *message)
 {
     words_payload_ids(out, message);
-    json_member(out, "person", message->person);
-    json_member(out, "deliveryId", message->delivery);
-    json_member(out, "title", message->title);
-    json_member(out, "body", message->body);
-    json_member(out, "url", message->url);
-    json_member(out, "decision", message->decision);
-    json_member(out, "actor", message->actor);
-    if (message->count > 1)
-        json_member_u64(out, "count", message->count);
+    json_members(out, J("person", message->person), J("deliveryId", message->delivery), J("title", message->title),
+                 J("body", message->body), J("url", message->url), J("decision", message->decision),
+                 J("actor", message->actor), J_IF(message->count > 1, J("count", message->count)));
 }
 
 static void put_escaped(struct buf *buf, struct str text)
