@@ -101,25 +101,19 @@ static void write_block(struct json_out *out, const struct block *block)
         return; /* the model's API refuses empty text blocks */
     json_open(out, '{');
     if (block->kind == BLOCK_TEXT) {
-        json_member(out, "type", STR("text"));
-        json_member(out, "text", text);
+        json_members(out, J("type", "text"), J("text", text));
     } else if (block->kind == BLOCK_THINKING) {
-        json_member(out, "type", STR("thinking"));
-        json_member_always(out, "thinking", text);
-        json_member_always(out, "signature", buf_str(&block->signature));
+        json_members(out, J("type", "thinking"), J_ALWAYS("thinking", text),
+                     J_ALWAYS("signature", buf_str(&block->signature)));
     } else {
-        json_member(out, "type", STR("tool_use"));
-        json_member(out, "id", block->id);
-        json_member(out, "name", block->name);
-        json_member_raw(out, "input", text);
+        json_members(out, J("type", "tool_use"), J("id", block->id), J("name", block->name), J_RAW("input", text));
     }
     json_close(out, '}');
 }
 
 void answer_write(struct json_out *out, const struct answer *answer)
 {
-    json_open(out, '[');
-    for (size_t i = 0; i < answer->count; i++)
-        write_block(out, &answer->blocks[i]);
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (size_t i = 0; i < answer->count; i++)
+            write_block(out, &answer->blocks[i]);
 }

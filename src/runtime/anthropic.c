@@ -25,12 +25,7 @@ static void put_block(struct json_out *out, struct arena *arena, struct str bloc
 
 static struct str text_block(struct arena *arena, struct str text)
 {
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("text"));
-    json_member_always(&out, "text", text.n ? text : STR("(nothing)"));
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return json_object_str(arena, J("type", "text"), J_ALWAYS("text", text.n ? text : STR("(nothing)")));
 }
 
 /* Also for a use that was never asked about: the provider refuses a conversation in which a use has no result. */
@@ -38,14 +33,8 @@ static struct str result_block(struct arena *arena, const struct talk *talk, con
 {
     bool is_error;
     struct str text = talk_outcome(arena, talk, talk_call(talk, use->id), &is_error);
-    JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("tool_result"));
-    json_member(&out, "tool_use_id", use->id);
-    json_member_always(&out, "content", text);
-    json_member_flag(&out, "is_error", is_error);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return json_object_str(arena, J("type", "tool_result"), J("tool_use_id", use->id), J_ALWAYS("content", text),
+                           J_FLAG("is_error", is_error));
 }
 
 static void open_message(struct json_out *out, struct str role)
@@ -128,9 +117,7 @@ static void put_tools(struct json_out *out, struct arena *arena, const struct re
 static void write(struct json_out *out, struct arena *arena, const struct request *request)
 {
     json_open(out, '{');
-    json_member(out, "model", request->model);
-    json_member_i64(out, "max_tokens", request->answer_tokens);
-    json_member_bool(out, "stream", true);
+    json_members(out, J("model", request->model), J("max_tokens", request->answer_tokens), J_BOOL("stream", true));
     put_tools(out, arena, request);
     json_open_member(out, "system", '[');
     put_cached(out, arena, text_block(arena, request->system));

@@ -39,13 +39,8 @@ const struct provider *provider_find(const char *kind)
 static void tell(struct worker *w, const char *type, struct str text)
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", str_of(type));
-    json_member(&out, "sessionId", w->run->session);
-    json_member(&out, "threadId", w->run->thread);
-    json_member(&out, "runId", w->talk.run.id);
-    json_member(&out, "text", text);
-    json_close(&out, '}');
+    json_object(&out, J("type", type), J("sessionId", w->run->session), J("threadId", w->run->thread),
+                J("runId", w->talk.run.id), J("text", text));
     worker_say(w, buf_str(&buf));
 }
 

@@ -4,22 +4,14 @@
 
 static void put_message(struct json_out *out, struct str role, struct str text)
 {
-    json_open(out, '{');
-    json_member(out, "role", role);
-    json_member_always(out, "content", text);
-    json_close(out, '}');
+    json_object(out, J("role", role), J_ALWAYS("content", text));
 }
 
 static void put_use(struct json_out *out, const struct use *use)
 {
-    json_open(out, '{');
-    json_member(out, "id", use->id);
-    json_member(out, "type", STR("function"));
-    json_open_member(out, "function", '{');
-    json_member(out, "name", use->name);
-    json_member_always(out, "arguments", use->input ? use->input->raw : STR("{}"));
-    json_close(out, '}');
-    json_close(out, '}');
+    json_object(out, J("id", use->id), J("type", "function"),
+                J_OBJECT("function", J("name", use->name),
+                         J_ALWAYS("arguments", use->input ? use->input->raw : STR("{}"))));
 }
 
 /* Blocks other than text and uses (thoughts) are left out: this API does not take them back. */
@@ -37,10 +29,9 @@ static void put_agent(struct json_out *out, const struct turn *turn)
     else
         json_put_null(out);
     if (turn->uses) {
-        json_open_member(out, "tool_calls", '[');
-        for (const struct use *use = turn->uses; use; use = use->next)
-            put_use(out, use);
-        json_close(out, ']');
+        JSON_LIST(out, "tool_calls")
+            for (const struct use *use = turn->uses; use; use = use->next)
+                put_use(out, use);
     }
     json_close(out, '}');
 }
@@ -51,11 +42,8 @@ static void put_results(struct json_out *out, struct arena *arena, const struct 
     for (const struct use *use = turn->uses; use; use = use->next) {
         bool is_error;
         struct str text = talk_outcome(arena, talk, talk_call(talk, use->id), &is_error);
-        json_open(out, '{');
-        json_member(out, "role", STR("tool"));
-        json_member(out, "tool_call_id", use->id);
-        json_member_always(out, "content", is_error ? arena_printf(arena, "Error: %.*s", STR_ARG(text)) : text);
-        json_close(out, '}');
+        json_object(out, J("role", "tool"), J("tool_call_id", use->id),
+                    J_ALWAYS("content", is_error ? arena_printf(arena, "Error: %.*s", STR_ARG(text)) : text));
     }
 }
 
@@ -65,28 +53,20 @@ static void put_tools(struct json_out *out, struct arena *arena, const struct re
     if (str_empty(request->tools))
         return;
     CHECK(rc_ok(json_parse(arena, request->tools, &tools, NULL)));
-    json_open_member(out, "tools", '[');
-    for (const struct json *tool = tools->first; tool; tool = tool->next) {
-        json_open(out, '{');
-        json_member(out, "type", STR("function"));
-        json_open_member(out, "function", '{');
-        json_member(out, "name", json_text(tool, "name"));
-        json_member(out, "description", json_text(tool, "description"));
-        json_member_raw(out, "parameters", json_get(tool, "input_schema")->raw);
-        json_close(out, '}');
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "tools")
+        for (const struct json *tool = tools->first; tool; tool = tool->next) {
+            json_object(out, J("type", "function"), J_OBJECT("function", J("name", json_text(tool, "name")),
+                                                             J("description", json_text(tool, "description")),
+                                                             J_RAW("parameters", json_get(tool, "input_schema")->raw)));
+        }
     json_member_bool(out, "parallel_tool_calls", request->parallel_tools);
 }
 
 static void write(struct json_out *out, struct arena *arena, const struct request *request)
 {
     json_open(out, '{');
-    json_member(out, "model", request->model);
-    json_member_i64(out, "max_tokens", request->answer_tokens);
-    json_member_bool(out, "stream", true);
-    json_member_raw(out, "stream_options", STR("{\"include_usage\":true}"));
+    json_members(out, J("model", request->model), J("max_tokens", request->answer_tokens), J_BOOL("stream", true),
+                 J_RAW("stream_options", STR("{\"include_usage\":true}")));
     put_tools(out, arena, request);
     json_open_member(out, "messages", '[');
     put_message(out, STR("system"), request->system);

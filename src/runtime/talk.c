@@ -410,38 +410,33 @@ static void write_results(struct json_out *out, struct arena *arena, const struc
         return;
     json_open(out, '{');
     json_member(out, "role", STR("user"));
-    json_open_member(out, "content", '[');
-    for (const struct use *use = turn->uses; use; use = use->next) {
-        const struct call *call = talk_call(talk, use->id);
-        bool is_error;
-        if (!talk_settled(call))
-            continue;
-        json_open(out, '{');
-        json_member(out, "type", STR("tool_result"));
-        json_member(out, "tool_use_id", use->id);
-        json_member_always(out, "content", talk_outcome(arena, talk, call, &is_error));
-        json_member_bool(out, "is_error", is_error);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "content")
+        for (const struct use *use = turn->uses; use; use = use->next) {
+            const struct call *call = talk_call(talk, use->id);
+            bool is_error;
+            if (!talk_settled(call))
+                continue;
+            struct str content = talk_outcome(arena, talk, call, &is_error);
+            json_object(out, J("type", "tool_result"), J("tool_use_id", use->id), J_ALWAYS("content", content),
+                        J_BOOL("is_error", is_error));
+        }
     json_close(out, '}');
 }
 
 static void write_history(struct json_out *out, struct arena *arena, const struct talk *talk)
 {
-    json_open(out, '[');
-    for (const struct turn *turn = talk->first; turn; turn = turn->next) {
-        json_open(out, '{');
-        json_member(out, "role", turn->kind == TURN_USER ? STR("user") : STR("assistant"));
-        json_key(out, "content");
-        if (turn->kind == TURN_USER)
-            json_put_str(out, turn->text);
-        else
-            json_put_raw(out, turn->content ? turn->content->raw : STR("[]"));
-        json_close(out, '}');
-        write_results(out, arena, talk, turn);
-    }
-    json_close(out, ']');
+    JSON_LIST(out, NULL)
+        for (const struct turn *turn = talk->first; turn; turn = turn->next) {
+            json_open(out, '{');
+            json_member(out, "role", turn->kind == TURN_USER ? STR("user") : STR("assistant"));
+            json_key(out, "content");
+            if (turn->kind == TURN_USER)
+                json_put_str(out, turn->text);
+            else
+                json_put_raw(out, turn->content ? turn->content->raw : STR("[]"));
+            json_close(out, '}');
+            write_results(out, arena, talk, turn);
+        }
 }
 
 /* For the API: the conversation in the form in which it would be sent to a model. */
@@ -461,16 +456,12 @@ void run_write_checkpoint(struct json_out *out, struct arena *arena, const struc
     write_history(out, arena, &talk);
     json_key(out, "lastToolCall");
     if (last) {
-        json_open(out, '{');
-        json_member(out, "id", last->id);
-        json_member(out, "name", last->name);
-        json_member_raw(out, "input", last->input ? last->input->raw : STR("{}"));
-        json_close(out, '}');
+        json_object(out, J("id", last->id), J("name", last->name),
+                    J_RAW("input", last->input ? last->input->raw : STR("{}")));
     } else {
         json_put_null(out);
     }
-    json_member_i64(out, "iterationCount", state->iterations);
-    json_member(out, "status", str_of(run_status_name(state->status)));
+    json_members(out, J("iterationCount", state->iterations), J("status", run_status_name(state->status)));
     json_key(out, "usage");
     run_usage_write(out, &state->usage);
     json_close(out, '}');

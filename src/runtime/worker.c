@@ -57,11 +57,6 @@ struct rc worker_load(struct worker *w, struct err *err)
     for (;;) {
         struct read *read = read_new(READ_EVENTS);
         struct batch batch = {.read = read};
-        read->session = arena_str(&read->arena, w->run->session);
-        read->thread = arena_str(&read->arena, w->run->thread);
-        read->kinds = run_event_kinds();
-        read->after = w->talk.seq;
-        read->limit = LIMIT_PAGE_EVENTS;
         run_batch(w, &batch, start_read);
         struct err failed = read->err;
         size_t count = read->event_count;
@@ -81,9 +76,6 @@ struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err)
 {
     struct read *read = read_new(READ_EVENTS);
     struct batch batch = {.read = read};
-    read->session = arena_str(&read->arena, w->run->session);
-    read->thread = arena_str(&read->arena, run->thread);
-    read->kinds = run->kinds;
     run_batch(w, &batch, start_read_whole);
     struct rc rc = {read->err.code};
     run->state = (struct run_state){0};

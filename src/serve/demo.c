@@ -202,9 +202,7 @@ static struct rc report(struct player *p, const struct demo_step *step, struct s
 {
     JSON_SCOPE(buf, out, 64 << 10);
     const struct json *answer;
-    json_open(&out, '{');
-    json_member_always(&out, "content", content);
-    json_close(&out, '}');
+    json_object(&out, J_ALWAYS("content", content));
     struct str target = arena_printf(p->arena, "/api/tool-calls/%s/result?session=%.*s", step->id,
                                      STR_ARG(p->session));
     return ask_server(p, "POST", target, buf_str(&buf), &answer, err);
@@ -259,12 +257,8 @@ static struct rc ask_step(struct player *p, const struct demo_step *step, const 
                           struct err *err)
 {
     JSON_SCOPE(buf, out, 64 << 10);
-    json_open(&out, '{');
-    json_member(&out, "id", str_of(step->id));
-    json_member(&out, "name", str_of(step->tool));
-    json_member_raw(&out, "input", put_folder(p, step->input));
-    json_member(&out, "cwd", str_of(p->folder));
-    json_close(&out, '}');
+    json_object(&out, J("id", step->id), J("name", step->tool), J_RAW("input", put_folder(p, step->input)),
+                J("cwd", p->folder));
     struct str target = arena_printf(p->arena, "/api/threads/%.*s/tool-calls", STR_ARG(p->thread));
     return ask_server(p, "POST", target, buf_str(&buf), ret_answer, err);
 }

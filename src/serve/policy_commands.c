@@ -21,12 +21,8 @@ static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struc
 {
     JSON_SCOPE(body, out, LIMIT_BODY_BYTES);
     struct reply reply;
-    json_open(&out, '{');
-    json_member(&out, "effect", str_of(effect_name(rule->effect)));
-    json_member(&out, "rule", rule->text);
-    json_member(&out, "reason", rule->reason);
-    json_member_flag(&out, "force", option_flag(cli, "force"));
-    json_close(&out, '}');
+    json_object(&out, J("effect", effect_name(rule->effect)), J("rule", rule->text), J("reason", rule->reason),
+                J_FLAG("force", option_flag(cli, "force")));
     return remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err);
 }
 

@@ -105,14 +105,9 @@ static void say(struct cli *cli, struct str where, struct str level, struct str 
 
 static void put_json(struct json_out *out, unsigned line, const struct rule_source *source, const struct lint *lint)
 {
-    json_open(out, '{');
-    json_member_u64(out, "line", line);
-    json_member(out, "level", str_of(lint_level_name(lint->level)));
-    json_member(out, "effect", str_of(effect_name(source->effect)));
-    json_member(out, "rule", source->text);
-    json_member(out, "words", lint->words);
-    json_member(out, "instead", lint->instead);
-    json_close(out, '}');
+    json_object(out, J("line", line), J("level", lint_level_name(lint->level)),
+                J("effect", effect_name(source->effect)), J("rule", source->text), J("words", lint->words),
+                J("instead", lint->instead));
 }
 
 /* The linter is the one of the server, run in this process. The exit status is 1 when there is a finding, for use in
@@ -124,18 +119,17 @@ static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
     TRY(read_file(cli, path, &file, err));
     struct linted linted = policy_lint(&cli->arena, file.sources, file.count, clock_wall_ms());
     json_open(&out, '{');
-    json_open_member(&out, "lint", '[');
-    for (size_t i = 0; i < linted.count; i++) {
-        const struct lint *lint = &linted.items[i];
-        const struct rule_source *source = &file.sources[lint->index];
-        struct str where = arena_printf(&cli->arena, "%s:%u", path, file.lines[lint->index]);
-        if (cli->json)
-            put_json(&out, file.lines[lint->index], source, lint);
-        else
-            say(cli, where, str_of(lint_level_name(lint->level)), str_of(effect_name(source->effect)), source->text,
-                lint->words, lint->instead);
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, "lint")
+        for (size_t i = 0; i < linted.count; i++) {
+            const struct lint *lint = &linted.items[i];
+            const struct rule_source *source = &file.sources[lint->index];
+            struct str where = arena_printf(&cli->arena, "%s:%u", path, file.lines[lint->index]);
+            if (cli->json)
+                put_json(&out, file.lines[lint->index], source, lint);
+            else
+                say(cli, where, str_of(lint_level_name(lint->level)), str_of(effect_name(source->effect)), source->text,
+                    lint->words, lint->instead);
+        }
     json_close(&out, '}');
     buf_putc(&buf, '\n');
     if (cli->json)

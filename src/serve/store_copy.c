@@ -34,12 +34,8 @@ struct rc store_copy_command(struct cli *cli, struct err *err)
         return RC_OK;
     }
     JSON_SCOPE(buf, out, 4096);
-    json_open(&out, '{');
-    json_member_u64(&out, "events", copied.check.events);
-    json_member_u64(&out, "already", copied.already);
-    json_member_u64(&out, "open", copied.check.open);
-    json_member(&out, "hash", str_of(hex));
-    json_close(&out, '}');
+    json_object(&out, J("events", copied.check.events), J("already", copied.already), J("open", copied.check.open),
+                J("hash", hex));
     buf_putc(&buf, '\n');
     cli_out(buf_str(&buf));
     return RC_OK;

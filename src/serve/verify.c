@@ -12,14 +12,9 @@ static bool is_bad(const struct store_check *check) { return check->bad_seq != 0
 
 static void put_check(struct json_out *out, const struct store_check *check)
 {
-    json_member_bool(out, "ok", !is_bad(check));
-    json_member_u64(out, "events", check->events);
-    json_member_u64(out, "sessions", check->sessions);
-    json_member_u64(out, "open", check->open);
-    json_member_u64(out, "archived", check->archived);
-    if (check->bad_seq)
-        json_member_u64(out, "badSeq", check->bad_seq);
-    json_member(out, "why", str_of(check->why));
+    json_members(out, J_BOOL("ok", !is_bad(check)), J("events", check->events), J("sessions", check->sessions),
+                 J("open", check->open), J("archived", check->archived),
+                 J_IF(check->bad_seq, J("badSeq", check->bad_seq)), J("why", check->why));
 }
 
 static void print_words(const char *path, const struct store_check *check)
@@ -41,19 +36,18 @@ static void print_words(const char *path, const struct store_check *check)
 static struct rc verify_files(struct cli *cli, struct err *err)
 {
     JSON_SCOPE(buf, out, 1 << 20);
-    json_open(&out, '[');
-    for (int i = 0; i < cli->argc; i++) {
-        struct store_check check = {0};
-        TRY(archive_verify(cli->argv[i], &check, err));
-        cli->status = cli->status || is_bad(&check);
-        json_open(&out, '{');
-        json_member(&out, "path", str_of(cli->argv[i]));
-        put_check(&out, &check);
-        json_close(&out, '}');
-        if (!cli->json)
-            print_words(cli->argv[i], &check);
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, NULL)
+        for (int i = 0; i < cli->argc; i++) {
+            struct store_check check = {0};
+            TRY(archive_verify(cli->argv[i], &check, err));
+            cli->status = cli->status || is_bad(&check);
+            json_open(&out, '{');
+            json_member(&out, "path", str_of(cli->argv[i]));
+            put_check(&out, &check);
+            json_close(&out, '}');
+            if (!cli->json)
+                print_words(cli->argv[i], &check);
+        }
     buf_putc(&buf, '\n');
     if (cli->json)
         cli_out(buf_str(&buf));
@@ -70,18 +64,12 @@ static const char *state_of(const struct archive_check *check)
 
 static void put_archives(struct json_out *out, const struct archive_checks *checks)
 {
-    json_open_member(out, "archives", '[');
-    for (size_t i = 0; i < checks->count; i++) {
-        const struct archive_check *check = &checks->items[i];
-        json_open(out, '{');
-        json_member(out, "path", check->path);
-        json_member(out, "state", str_of(state_of(check)));
-        json_member_u64(out, "sessions", check->sessions);
-        json_member_u64(out, "events", check->events);
-        json_member(out, "why", str_of(check->why));
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "archives")
+        for (size_t i = 0; i < checks->count; i++) {
+            const struct archive_check *check = &checks->items[i];
+            json_object(out, J("path", check->path), J("state", state_of(check)), J("sessions", check->sessions),
+                        J("events", check->events), J("why", check->why));
+        }
 }
 
 static void print_archives(const struct archive_checks *checks)

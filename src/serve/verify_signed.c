@@ -157,18 +157,9 @@ static void say(struct proving *proving, const struct event *event, enum decisio
                      key ? key->id.p : "", state, why[0] ? ": " : "", why);
         return;
     }
-    json_open(proving->out, '{');
-    json_member(proving->out, "sessionId", event->session);
-    json_member(proving->out, "toolCallId", event->call);
-    json_member_u64(proving->out, "seq", event->seq);
-    json_member(proving->out, "decision", str_of(decision_name(decision)));
-    json_member(proving->out, "person", person);
-    if (key)
-        json_member(proving->out, "key", key->id);
-    json_member(proving->out, "state", str_of(state));
-    if (why[0])
-        json_member(proving->out, "why", str_of(why));
-    json_close(proving->out, '}');
+    json_object(proving->out, J("sessionId", event->session), J("toolCallId", event->call), J("seq", event->seq),
+                J("decision", decision_name(decision)), J("person", person), J_IF(key, J("key", key->id)),
+                J("state", state), J("why", why));
 }
 
 /* Checks whether the answer is valid, and reports it for each allow. */
