@@ -285,9 +285,8 @@ void diff_write(struct json_out *out, struct str path, struct str before, struct
     put(&page, '+', arena_printf(&arena, "++ b/%.*s\n", STR_ARG(path)));
     put_hunks(&page, &diff);
     json_close(out, ']');
-    json_member_raw(out, "marks", arena_printf(&arena, "[%.*s]", STR_ARG(buf_str(&page.marks))));
-    json_member_i64(out, "added", count(diff.added, diff.b.n));
-    json_member_i64(out, "removed", count(diff.gone, diff.a.n));
-    json_member_flag(out, "cut", page.cut);
+    json_members(out, J_RAW("marks", arena_printf(&arena, "[%.*s]", STR_ARG(buf_str(&page.marks)))),
+                 J("added", count(diff.added, diff.b.n)), J("removed", count(diff.gone, diff.a.n)),
+                 J_FLAG("cut", page.cut));
     buf_done(&page.marks);
 }

@@ -115,21 +115,19 @@ void edits_write(struct json_out *out, const struct tool_use *use, const struct 
     int64_t number = 0;
     struct err err;
     json_member_i64(out, "edits", edits->count);
-    json_open_member(out, "files", '[');
-    for (const struct json *edit = edits->first; edit; edit = edit->next) {
-        struct str before = text;
-        if (rc_bad(replace(use->arena, &text, edit, &err)))
-            break; /* cannot happen: the edit was planned with the same texts */
-        number++;
-        json_open(out, '{');
-        json_member(out, "file_path", path);
-        json_member_i64(out, "edit", number);
-        json_member(out, "note", arena_printf(use->arena, "Change %lld of %u.", (long long)number, edits->count));
-        if (!memchr(before.p, '\0', before.n) && !memchr(text.p, '\0', text.n))
-            diff_write(out, path, before, text);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "files")
+        for (const struct json *edit = edits->first; edit; edit = edit->next) {
+            struct str before = text;
+            if (rc_bad(replace(use->arena, &text, edit, &err)))
+                break; /* cannot happen: the edit was planned with the same texts */
+            number++;
+            json_open(out, '{');
+            json_members(out, J("file_path", path), J("edit", number),
+                         J("note", arena_printf(use->arena, "Change %lld of %u.", (long long)number, edits->count)));
+            if (!memchr(before.p, '\0', before.n) && !memchr(text.p, '\0', text.n))
+                diff_write(out, path, before, text);
+            json_close(out, '}');
+        }
 }
 
 static struct rc carry_out(const struct tool_use *use, const struct plan *plan, struct str *ret_text,

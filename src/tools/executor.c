@@ -45,11 +45,8 @@ void tool_definitions(struct json_out *out, struct servers *servers, struct str 
 {
     json_open(out, '[');
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        json_open(out, '{');
-        json_member(out, "name", str_of(all[i]->name));
-        json_member(out, "description", str_of(all[i]->description));
-        json_member_raw(out, "input_schema", str_of(all[i]->schema));
-        json_close(out, '}');
+        json_object(out, J("name", all[i]->name), J("description", all[i]->description),
+                    J_RAW("input_schema", str_of(all[i]->schema)));
     }
     if (servers)
         servers_definitions(servers, root, out);
@@ -80,10 +77,8 @@ static int64_t lines_of(struct str text)
 /* Whole contents are for pages that show both sides; of larger files only the difference is shown. */
 static void write_contents(struct json_out *out, const struct plan *plan)
 {
-    if (plan->before.n <= CONTENT_SHOWN_MAX && plan->after.n <= CONTENT_SHOWN_MAX) {
-        json_member_always(out, "original_content", plan->before);
-        json_member_always(out, "new_content", plan->after);
-    }
+    if (plan->before.n <= CONTENT_SHOWN_MAX && plan->after.n <= CONTENT_SHOWN_MAX)
+        json_members(out, J_ALWAYS("original_content", plan->before), J_ALWAYS("new_content", plan->after));
 }
 
 /* Made of the same plan as the change itself: what is shown is what would be written. */
@@ -95,20 +90,16 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
         notebook_cell_write(out, use, plan);
         return;
     }
-    json_member(out, "type", edits ? STR("multi_diff") : STR("diff"));
-    json_member(out, "file_path", path.n ? path : plan->path);
-    json_member_bool(out, "is_new_file", plan->is_new);
-    json_member_i64(out, "original_lines", lines_of(plan->before));
-    json_member_i64(out, "new_lines", lines_of(plan->after));
-    if (!plan->is_new && executor_find(use->name) == &executor_write)
-        json_member(out, "note", arena_printf(use->arena, "This replaces the whole file, which has %lld lines now.",
-                                              (long long)lines_of(plan->before)));
+    json_members(out, J("type", edits ? "multi_diff" : "diff"), J("file_path", path.n ? path : plan->path),
+                 J_BOOL("is_new_file", plan->is_new), J("original_lines", lines_of(plan->before)),
+                 J("new_lines", lines_of(plan->after)),
+                 J_IF(!plan->is_new && executor_find(use->name) == &executor_write,
+                      J("note", arena_printf(use->arena, "This replaces the whole file, which has %lld lines now.",
+                                             (long long)lines_of(plan->before)))));
     if (edits)
         edits_write(out, use, plan);
     if (binary(plan->before) || binary(plan->after)) {
-        json_member_bool(out, "binary", true);
-        json_member_u64(out, "original_bytes", plan->before.n);
-        json_member_u64(out, "new_bytes", plan->after.n);
+        json_members(out, J_BOOL("binary", true), J("original_bytes", plan->before.n), J("new_bytes", plan->after.n));
         return;
     }
     write_contents(out, plan);
@@ -118,9 +109,8 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
 static void write_command(struct json_out *out, const struct tool_use *use)
 {
     struct str command = json_text(use->input, "command");
-    json_member(out, "type", STR("command"));
-    json_member(out, "command", command);
-    json_member(out, "description", json_text(use->input, "description"));
+    json_members(out, J("type", "command"), J("command", command),
+                 J("description", json_text(use->input, "description")));
     odd_text_warn(out, command);
 }
 
@@ -129,8 +119,7 @@ static void write_command(struct json_out *out, const struct tool_use *use)
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
 {
     const struct executor *executor = executor_find(use->name);
-    json_member(out, "type", STR("generic"));
-    json_member_raw(out, "input", use->input->raw);
+    json_members(out, J("type", "generic"), J_RAW("input", use->input->raw));
     if (executor && executor->show)
         executor->show(out, use);
     if (executor != &executor_web_fetch) /* WebFetch reports its own warnings */

@@ -90,10 +90,9 @@ static struct rc hand_over(struct tool_link *link, char letter, const int *fds, 
 
 static void put_paths(struct json_out *out, const char *key, const char *const *paths)
 {
-    json_open_member(out, key, '[');
-    for (size_t i = 0; paths[i]; i++)
-        json_put_str(out, str_of(paths[i]));
-    json_close(out, ']');
+    JSON_LIST(out, key)
+        for (size_t i = 0; paths[i]; i++)
+            json_put_str(out, str_of(paths[i]));
 }
 
 static void put_opened(struct json_out *out, const struct box_opened *opened)
@@ -102,10 +101,9 @@ static void put_opened(struct json_out *out, const struct box_opened *opened)
     json_member_bool(out, "git", opened->git_open);
     put_paths(out, "read", opened->read);
     put_paths(out, "write", opened->write);
-    json_open_member(out, "ports", '[');
-    for (size_t i = 0; i < BOX_PORTS_MAX && opened->ports[i]; i++)
-        json_put_u64(out, opened->ports[i]);
-    json_close(out, ']');
+    JSON_LIST(out, "ports")
+        for (size_t i = 0; i < BOX_PORTS_MAX && opened->ports[i]; i++)
+            json_put_u64(out, opened->ports[i]);
     json_close(out, '}');
 }
 
@@ -114,12 +112,8 @@ static bool send_request(const struct tool_use *use, const char *what, struct st
 {
     JSON_SCOPE(buf, out, FRAME_BYTES_MAX);
     json_open(&out, '{');
-    json_member(&out, "what", str_of(what));
-    json_member(&out, "name", use->name);
-    json_member(&out, "root", use->root);
-    json_member(&out, "files", files);
-    json_member_bool(&out, "box", use->box != NULL);
-    json_member_bool(&out, "hides", use->hides != NULL);
+    json_members(&out, J("what", what), J("name", use->name), J("root", use->root), J("files", files),
+                 J_BOOL("box", use->box != NULL), J_BOOL("hides", use->hides != NULL));
     if (use->opened)
         put_opened(&out, use->opened);
     json_member_raw(&out, "input", use->input->raw);
@@ -213,12 +207,9 @@ struct tool_look link_look(const struct tool_use *use)
         (files.n == 0 || digest_parse(files, &digest)))
         return (struct tool_look){.preview = name_executor(use, preview), .files = files};
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("generic"));
-    json_member_raw(&out, "input", use->input->raw);
-    json_member(&out, "problem", rc_bad(rc) ? str_of(err.text) : STR("the executor's preview cannot be read"));
-    json_member(&out, "cwd", use->root);
-    json_close(&out, '}');
+    json_object(&out, J("type", "generic"), J_RAW("input", use->input->raw),
+                J("problem", rc_bad(rc) ? str_of(err.text) : STR("the executor's preview cannot be read")),
+                J("cwd", use->root));
     return (struct tool_look){.preview = buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
                                                   : arena_str(use->arena, buf_str(&buf))};
 }

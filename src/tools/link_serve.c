@@ -60,15 +60,13 @@ static struct rc run_command(const struct tool_use *use, const int *fds, int cou
 static void put_look(struct json_out *out, const struct tool_use *use)
 {
     struct tool_look look = tool_look(use);
-    json_member_raw(out, "preview", look.preview);
-    json_member(out, "files", look.files);
+    json_members(out, J_RAW("preview", look.preview), J("files", look.files));
 }
 
 static void put_done(struct json_out *out, const struct tool_use *use, struct str files)
 {
     struct tool_result result = tool_do(use, files);
-    json_member(out, "text", result.text);
-    json_member_bool(out, "isError", result.is_error);
+    json_members(out, J("text", result.text), J_BOOL("isError", result.is_error));
 }
 
 /* In a process of its own for each request (tool_link_serve), so that its memory is given back by its end. */
@@ -98,10 +96,7 @@ static void answer(int fd, const struct box_setting *box, const int *fds, int co
         rc = tool_named_file(&use, &text, &err);
     else if (rc_ok(rc))
         rc = run_command(&use, fds, count, &err);
-    if (text.n)
-        json_member(&out, "text", text);
-    if (rc_bad(rc))
-        json_member(&out, "error", str_of(err.text));
+    json_members(&out, J("text", text), J_IF(rc_bad(rc), J("error", err.text)));
     json_close(&out, '}');
     (void)frame_send(fd, 'r', buf.over ? STR("{\"error\":\"the result is too large\"}") : buf_str(&buf));
 }

@@ -113,13 +113,9 @@ static struct str preview_of(struct arena *arena, const struct definition_shown 
 {
     JSON_SCOPE(buf, out, LIMIT_BODY_BYTES);
     json_open(&out, '{');
-    json_member(&out, "type", STR("diff"));
-    json_member(&out, "file_path", shown->path);
-    json_member_bool(&out, "is_new_file", shown->is_new);
+    json_members(&out, J("type", "diff"), J("file_path", shown->path), J_BOOL("is_new_file", shown->is_new));
     diff_write(&out, shown->path, shown->before, shown->after);
-    json_open_member(&out, "warnings", '[');
-    json_put_str(&out, shown->warning);
-    json_close(&out, ']');
+    json_members(&out, J_LIST("warnings", J_ALWAYS(NULL, shown->warning)));
     json_close(&out, '}');
     return buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
                     : arena_str(arena, buf_str(&buf));

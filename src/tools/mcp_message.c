@@ -18,9 +18,7 @@ void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct st
 {
     struct json_out out = open_message(buf);
     CHECK(id > 0);
-    json_member_u64(&out, "id", id);
-    json_member(&out, "method", str_of(method));
-    json_member_raw(&out, "params", params);
+    json_members(&out, J("id", id), J("method", method), J_RAW("params", params));
     json_close(&out, '}');
     json_end_line(&out);
 }
@@ -28,8 +26,7 @@ void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct st
 void mcp_put_notification(struct buf *buf, const char *method, struct str params)
 {
     struct json_out out = open_message(buf);
-    json_member(&out, "method", str_of(method));
-    json_member_raw(&out, "params", params);
+    json_members(&out, J("method", method), J_RAW("params", params));
     json_close(&out, '}');
     json_end_line(&out);
 }
@@ -43,10 +40,7 @@ void mcp_put_reply(struct buf *buf, struct str id, struct str method)
     if (str_is(method, "ping")) {
         json_member_raw(&out, "result", STR("{}"));
     } else {
-        json_open_member(&out, "error", '{');
-        json_member_i64(&out, "code", RPC_NO_METHOD);
-        json_member(&out, "message", STR("this client does not do that"));
-        json_close(&out, '}');
+        json_members(&out, J_OBJECT("error", J("code", RPC_NO_METHOD), J("message", "this client does not do that")));
     }
     json_close(&out, '}');
     json_end_line(&out);

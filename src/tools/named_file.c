@@ -79,10 +79,8 @@ static struct str path_for_picture(const struct json *input)
 static void put_before(struct json_out *out, struct arena *arena, struct str bytes, const struct picture *picture)
 {
     json_open_member(out, "before", '{');
-    json_member(out, "type", str_of(picture->type));
-    json_member_u64(out, "bytes", picture->bytes);
-    json_member_u64(out, "width", picture->width);
-    json_member_u64(out, "height", picture->height);
+    json_members(out, J("type", picture->type), J("bytes", picture->bytes), J("width", picture->width),
+                 J("height", picture->height));
     if (bytes.n <= PICTURE_BYTES_MAX) {
         char *data = arena_bytes(arena, BASE64_BYTES(bytes.n));
         base64_encode(bytes.p, bytes.n, data);
@@ -107,9 +105,7 @@ struct rc tool_named_picture(const struct tool_use *use, struct str *ret_preview
         return rc;
     }
     json_open(&out, '{');
-    json_member(&out, "type", STR("picture"));
-    json_member(&out, "file_path", path);
-    json_member_bool(&out, "is_new_file", rc_bad(rc));
+    json_members(&out, J("type", "picture"), J("file_path", path), J_BOOL("is_new_file", rc_bad(rc)));
     if (rc_ok(rc) && picture_read(bytes, &picture))
         put_before(&out, use->arena, bytes, &picture);
     json_close(&out, '}');

@@ -6,31 +6,21 @@
 static struct str source_of(struct arena *arena, struct str text)
 {
     JSON_SCOPE(buf, out, FILE_BYTES_MAX);
-    json_open(&out, '[');
-    while (text.n) {
-        size_t end = str_find(text, '\n');
-        end += end < text.n;
-        json_put_str(&out, str_sub(text, 0, end));
-        text = str_sub(text, end, text.n);
-    }
-    json_close(&out, ']');
+    JSON_LIST(&out, NULL)
+        while (text.n) {
+            size_t end = str_find(text, '\n');
+            end += end < text.n;
+            json_put_str(&out, str_sub(text, 0, end));
+            text = str_sub(text, end, text.n);
+        }
     return arena_str(arena, buf_str(&buf));
 }
 
 static struct str new_cell(struct arena *arena, struct str type, struct str id, struct str source)
 {
-    JSON_SCOPE(buf, out, FILE_BYTES_MAX);
-    json_open(&out, '{');
-    json_member(&out, "cell_type", type);
-    if (str_is(type, "code"))
-        json_member_null(&out, "execution_count");
-    json_member(&out, "id", id);
-    json_member_raw(&out, "metadata", STR("{}"));
-    if (str_is(type, "code"))
-        json_member_raw(&out, "outputs", STR("[]"));
-    json_member_raw(&out, "source", source);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return json_object_str(arena, J("cell_type", type), J_IF(str_is(type, "code"), J_NULL("execution_count")),
+                           J("id", id), J_RAW("metadata", STR("{}")),
+                           J_IF(str_is(type, "code"), J_RAW("outputs", STR("[]"))), J_RAW("source", source));
 }
 
 /* The cell by its id, or by its number from 0. */
@@ -156,12 +146,8 @@ void notebook_cell_write(struct json_out *out, const struct tool_use *use, const
         type = json_text(cell, "cell_type");
     struct str at = id.n ? arena_printf(use->arena, "cell %.*s", STR_ARG(id)) : STR("the beginning");
     struct str kind = type.n ? arena_printf(use->arena, " (%.*s)", STR_ARG(type)) : STR("");
-    json_member(out, "type", STR("diff"));
-    json_member(out, "file_path", path);
-    json_member_bool(out, "is_new_file", false);
-    json_member(out, "cell", id);
-    json_member(out, "cell_type", type);
-    json_member(out, "edit_mode", mode.n ? mode : STR("replace"));
+    json_members(out, J("type", "diff"), J("file_path", path), J_BOOL("is_new_file", false), J("cell", id),
+                 J("cell_type", type), J("edit_mode", mode.n ? mode : STR("replace")));
     const char *what = deletes ? "Deletes" : "The source of";
     json_member(out, "note",
                 inserts ? arena_printf(use->arena, "A new cell%.*s, after %.*s.", STR_ARG(kind), STR_ARG(at))

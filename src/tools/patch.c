@@ -103,9 +103,8 @@ static void put_own(struct json_out *out, struct patch_file *file)
     json_put_str(out, arena_printf(&scratch, "+++ b/%.*s", STR_ARG(file->path)));
     put_own_lines(out, file);
     json_close(out, ']');
-    json_member_i64(out, "added", file->added);
-    json_member_i64(out, "removed", file->removed);
-    json_member_flag(out, "fragment", !is_kind(file, "Add"));
+    json_members(out, J("added", file->added), J("removed", file->removed),
+                 J_FLAG("fragment", !is_kind(file, "Add")));
 }
 
 /* ---- applied to the file ---- */
@@ -242,9 +241,8 @@ static void put_file(struct json_out *out, struct patch_file *file, const struct
 {
     const char *note = NULL;
     ARENA_SCOPE(scratch);
-    json_member(out, "file_path", file->path);
-    json_member_bool(out, "is_new_file", is_kind(file, "Add"));
-    json_member_flag(out, "deleted", is_kind(file, "Delete"));
+    json_members(out, J("file_path", file->path), J_BOOL("is_new_file", is_kind(file, "Add")),
+                 J_FLAG("deleted", is_kind(file, "Delete")));
     if (is_kind(file, "Add") || !use || !put_placed(out, file, use, &note))
         put_own(out, file);
     if (file->moved_to.n) {
@@ -281,8 +279,7 @@ bool patch_write(struct json_out *out, struct str patch, const struct tool_use *
     if (count > 1)
         json_close(out, ']');
     if (count > 1 && !use) { /* else each file has its own counts */
-        json_member_i64(out, "added", added);
-        json_member_i64(out, "removed", removed);
+        json_members(out, J("added", added), J("removed", removed));
     }
     return true;
 }

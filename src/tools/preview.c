@@ -23,9 +23,7 @@ struct shown_change {
 
 static void put_change(struct json_out *out, const struct shown_change *change)
 {
-    json_member(out, "file_path", change->path);
-    json_member_bool(out, "fragment", true);
-    json_member(out, "note", str_of(change->note));
+    json_members(out, J("file_path", change->path), J_BOOL("fragment", true), J("note", change->note));
     diff_write(out, change->path, change->before, change->after);
 }
 
@@ -49,16 +47,15 @@ static void write_edits(struct json_out *out, struct str path, const struct json
     ARENA_SCOPE(scratch);
     unsigned number = 0;
     json_member_i64(out, "edits", edits->count);
-    json_open_member(out, "files", '[');
-    for (const struct json *edit = edits->first; edit; edit = edit->next) {
-        struct shown_change change = change_of(path, edit);
-        change.note = arena_printf(&scratch, "Change %u of %u.", ++number, edits->count).p;
-        json_open(out, '{');
-        json_member_i64(out, "edit", number);
-        put_change(out, &change);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
+    JSON_LIST(out, "files")
+        for (const struct json *edit = edits->first; edit; edit = edit->next) {
+            struct shown_change change = change_of(path, edit);
+            change.note = arena_printf(&scratch, "Change %u of %u.", ++number, edits->count).p;
+            json_open(out, '{');
+            json_member_i64(out, "edit", number);
+            put_change(out, &change);
+            json_close(out, '}');
+        }
 }
 
 static void write_cell(struct json_out *out, const struct json *input)
@@ -71,9 +68,8 @@ static void write_cell(struct json_out *out, const struct json *input)
         &scratch, insert ? "A new cell comes after cell%.*s." : delete ? "Cell%.*s is deleted."
                                                                        : "The whole new source of cell%.*s.",
         STR_ARG(place));
-    json_member(out, "cell", cell);
-    json_member(out, "cell_type", json_text(input, "cell_type"));
-    json_member(out, "edit_mode", mode.n ? mode : STR("replace"));
+    json_members(out, J("cell", cell), J("cell_type", json_text(input, "cell_type")),
+                 J("edit_mode", mode.n ? mode : STR("replace")));
     write_change(out, &(struct shown_change){.path = json_text(input, "notebook_path"),
                                              .after = delete ? STR("") : json_text(input, "new_source"),
                                              .note = arena_c(&scratch, note)});
@@ -83,17 +79,15 @@ static void write_cell(struct json_out *out, const struct json *input)
 
 static void write_command(struct json_out *out, const struct tool_facts *facts)
 {
-    json_member(out, "type", STR("command"));
-    json_member(out, "command", facts->command);
-    json_member(out, "description", json_text(facts->input, "description"));
+    json_members(out, J("type", "command"), J("command", facts->command),
+                 J("description", json_text(facts->input, "description")));
     odd_text_warn(out, facts->command);
 }
 
 /* For tools that Nod knows nothing of: the whole input, and warnings about characters that mislead. */
 static void write_generic(struct json_out *out, const struct tool_facts *facts)
 {
-    json_member(out, "type", STR("generic"));
-    json_member_raw(out, "input", facts->input->raw);
+    json_members(out, J("type", "generic"), J_RAW("input", facts->input->raw));
     if (str_is(facts->name, "WebFetch") && !str_empty(facts->url))
         web_url_warn(out, facts->url);
     else
@@ -123,8 +117,7 @@ static bool write_edit(struct json_out *out, const struct tool_facts *facts)
         struct shown_change change = change_of(path, input);
         write_change(out, &change);
     } else if (str_is(facts->name, "MultiEdit") && edits && edits->type == JSON_ARRAY && edits->count) {
-        json_member(out, "type", STR("multi_diff"));
-        json_member(out, "file_path", path);
+        json_members(out, J("type", "multi_diff"), J("file_path", path));
         write_edits(out, path, edits);
     } else if (str_is(facts->name, "NotebookEdit") && has_text(input, "new_source")) {
         write_cell(out, input);
@@ -141,8 +134,7 @@ void tool_preview(struct json_out *out, const struct tool_facts *facts, struct s
     if (facts->class == TOOL_COMMAND && !str_empty(facts->command) && facts->command.n <= LIMIT_COMMAND_BYTES)
         write_command(out, facts);
     else if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
-        json_member(out, "type", STR("command"));
-        json_member(out, "command", facts->command);
+        json_members(out, J("type", "command"), J("command", facts->command));
         json_open_member(out, "warnings", '[');
         json_put_str(out, STR("is longer than what Nod reads of a command"));
         odd_text_put(out, facts->command);

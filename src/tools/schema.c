@@ -113,10 +113,7 @@ void tool_fields(struct json_out *out, const struct json *schema, const struct j
         }
         any = true;
         json_key_str(out, member->key);
-        json_open(out, '{');
-        json_member(out, "title", title);
-        json_member(out, "description", description);
-        json_close(out, '}');
+        json_object(out, J("title", title), J("description", description));
     }
     if (any)
         json_close(out, '}');

@@ -84,10 +84,7 @@ static bool good_name(struct str name)
 static struct str definition_json(struct arena *arena, struct str description, struct str schema)
 {
     JSON_SCOPE(buf, out, (size_t)MCP_DEFINITION_BYTES_MAX * 8);
-    json_open(&out, '{');
-    json_member(&out, "description", description);
-    json_member_raw(&out, "inputSchema", schema);
-    json_close(&out, '}');
+    json_object(&out, J("description", description), J_RAW("inputSchema", schema));
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
@@ -155,9 +152,7 @@ static void put_cursor(struct buf *params, struct str cursor)
 {
     struct json_out out = json_out(params);
     buf_clear(params);
-    json_open(&out, '{');
-    json_member(&out, "cursor", cursor);
-    json_close(&out, '}');
+    json_object(&out, J("cursor", cursor));
 }
 
 /* At most PAGES_MAX pages, because the cursor comes from the server and might never end. */

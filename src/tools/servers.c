@@ -179,11 +179,8 @@ static void put_definitions(struct servers *servers, struct str root, struct ser
             left_out++;
             continue;
         }
-        json_open(out, '{');
-        json_member(out, "name", tool->name);
-        json_member(out, "description", tool->description);
-        json_member_raw(out, "input_schema", tool->schema);
-        json_close(out, '}');
+        json_object(out, J("name", tool->name), J("description", tool->description),
+                    J_RAW("input_schema", tool->schema));
     }
     unlock(&server->lock);
     if (left_out)
@@ -272,9 +269,7 @@ static void show(struct json_out *out, const struct tool_use *use)
     const struct json *schema;
     if (rc_bad(find(use, &found, NULL)))
         return;
-    json_member(out, "server", found.server->name);
-    json_member(out, "tool", found.own);
-    json_member(out, "description", found.description);
+    json_members(out, J("server", found.server->name), J("tool", found.own), J("description", found.description));
     if (rc_ok(json_parse(use->arena, found.schema, &schema, NULL)))
         tool_fields(out, schema, use->input);
 }
@@ -288,10 +283,7 @@ static struct str digest(const struct tool_use *use)
 static struct str params_of(struct arena *arena, const struct found_tool *found, const struct json *input)
 {
     JSON_SCOPE(buf, out, MCP_MESSAGE_BYTES_MAX);
-    json_open(&out, '{');
-    json_member(&out, "name", found->own);
-    json_member_raw(&out, "arguments", input->raw);
-    json_close(&out, '}');
+    json_object(&out, J("name", found->own), J_RAW("arguments", input->raw));
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
