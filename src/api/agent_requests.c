@@ -65,13 +65,8 @@ static void thread_read(struct read *read)
 /* The whole thread, not a page: a run's state follows from all of its events. `thread_read` frees the read. */
 static void read_thread(struct exchange *x, struct str thread)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, x->session);
-    read->thread = arena_str(&read->arena, thread);
-    read->kinds = run_event_kinds();
-    read->done = thread_read;
-    read->arg = x;
-    gate_read_whole(x->gate, read);
+    gate_read_whole(x->gate, read_new_of((struct read){.kind = READ_EVENTS, .session = x->session, .thread = thread,
+                                                       .kinds = run_event_kinds(), .done = thread_read, .arg = x}));
 }
 
 /* The run's thread, from the statuses of its session. */
@@ -102,11 +97,9 @@ static void statuses_read(struct read *read)
 static void session_found(struct exchange *x, const struct session *session)
 {
     (void)session;
-    read->session = arena_str(&read->arena, x->session);
-    read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    read->done = statuses_read;
-    read->arg = x;
-    gate_read_whole(x->gate, read);
+    gate_read_whole(x->gate, read_new_of((struct read){.kind = READ_EVENTS, .session = x->session,
+                                                       .kinds = (uint64_t)1 << EVENT_RUN_STATUS,
+                                                       .done = statuses_read, .arg = x}));
 }
 
 /* The id of a run begins with its session's. Its thread is found in the session's RUN_STATUS events, so that there is

@@ -120,9 +120,10 @@ static void fill_decision(struct arena *arena, struct record *record, const stru
     record->actor = call->by_policy ? STR("policy") : call->actor;
     record->feedback = call->feedback;
     record->edited = !str_empty(call->updated_input);
-    record->mode = arena_str(arena, call->mode);
-    record->rules = arena_str(arena, call->rules);
-    record->key = arena_str(arena, call->key);
+    record->mode = call->mode;
+    record->rules = call->rules;
+    record->key = call->key;
+    ARENA_KEEP(arena, &record->actor, &record->feedback, &record->mode, &record->rules, &record->key);
 }
 
 /* Everything is copied out of the event: its window is freed before the page is written. */
@@ -134,20 +135,12 @@ static struct record *make_record(struct audit *audit, const struct event *event
     call_apply(&scratch, &call, event);
     if (answer)
         call_apply(&scratch, &call, answer);
-    *record = (struct record){
-        .seq = event->seq,
-        .called_ms = event->at_ms,
-        .session = arena_str(audit->arena, event->session),
-        .thread = arena_str(audit->arena, event->thread),
-        .call = arena_str(audit->arena, event->call),
-        .tool = arena_str(audit->arena, call.name),
-        .about = about(audit->arena, call.input),
-        .agent = arena_str(audit->arena, event->actor),
-        .cwd = arena_str(audit->arena, call.cwd),
-        .rule = arena_str(audit->arena, call.rule),
-        .source = arena_str(audit->arena, call.source),
-        .why = arena_str(audit->arena, call.why),
-    };
+    *record = (struct record){.seq = event->seq, .called_ms = event->at_ms, .session = event->session,
+                              .thread = event->thread, .call = event->call, .tool = call.name,
+                              .about = about(audit->arena, call.input), .agent = event->actor, .cwd = call.cwd,
+                              .rule = call.rule, .source = call.source, .why = call.why};
+    ARENA_KEEP(audit->arena, &record->session, &record->thread, &record->call, &record->tool, &record->agent,
+               &record->cwd, &record->rule, &record->source, &record->why);
     fill_decision(audit->arena, record, &call);
     return record;
 }
@@ -419,11 +412,9 @@ static void piece_read(struct read *read)
 
 static void read_piece(struct audit *audit, uint64_t after)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, audit->session);
-    read->kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
-    read->after = after;
-    read->limit = WINDOW_EVENTS;
+    uint64_t kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
+    struct read *read = read_new_of((struct read){.kind = READ_EVENTS, .session = audit->session, .kinds = kinds,
+                                                  .after = after, .limit = WINDOW_EVENTS});
     gate_read(audit->x->gate, read, piece_read, audit);
 }
 

@@ -96,12 +96,9 @@ static void page_read(struct read *read)
 
 static void read_page(struct exchange *x, const struct event_scope *scope)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, scope->session);
-    read->thread = arena_str(&read->arena, scope->thread);
-    read->kinds = scope->kinds;
-    read->after = scope->after;
-    read->limit = scope->limit;
+    struct read *read = read_new_of((struct read){.kind = READ_EVENTS, .session = scope->session,
+                                                  .thread = scope->thread, .kinds = scope->kinds,
+                                                  .after = scope->after, .limit = scope->limit});
     gate_read(x->gate, read, page_read, x);
 }
 

@@ -211,8 +211,7 @@ static struct rc prepare(struct mcp_call_held *held, struct str text, struct err
     struct mcp_ask what;
     struct ask *ask = held->ask;
     struct rc rc = mcp_read(&held->spare, arena_str(&held->spare, text), &held->message, err);
-    held->message.id = arena_str(&held->arena, held->message.id);
-    held->message.progress = arena_str(&held->arena, held->message.progress);
+    ARENA_KEEP(&held->arena, &held->message.id, &held->message.progress);
     held->message.method = held->message.cancels = STR_NONE;
     TRY(rc);
     TRY(mcp_ask_read(&held->spare, &held->message, &what, err));

@@ -282,8 +282,7 @@ static void on_subscribe(struct socket_channel *channel, const struct json *mess
         subscription_free(s);
         return;
     }
-    s->scope.session = arena_str(&s->arena, s->scope.session);
-    s->scope.thread = arena_str(&s->arena, s->scope.thread);
+    ARENA_KEEP(&s->arena, &s->scope.session, &s->scope.thread);
     if (str_empty(s->scope.session)) {
         begin_subscription(s);
         return;

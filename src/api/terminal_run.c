@@ -331,13 +331,9 @@ static void begin(struct terminal_act *act)
 static void own(struct terminal_act *act)
 {
     struct order *order = act->order;
-    order->session = arena_str(arena, order->session);
-    order->mode = arena_str(arena, order->mode);
-    order->cwd = arena_str(arena, order->cwd);
-    act->start.prompt = arena_str(arena, act->start.prompt);
-    act->start.model = arena_str(arena, act->start.model);
-    act->start.system = arena_str(arena, act->start.system);
-    act->start.actor = arena_str(arena, act->terminal->token->name);
+    act->start.actor = act->terminal->token->name;
+    ARENA_KEEP(&act->arena, &order->session, &order->mode, &order->cwd, &act->start.prompt, &act->start.model,
+               &act->start.system, &act->start.actor);
 }
 
 void terminal_run(struct terminal *terminal, const struct json *message)

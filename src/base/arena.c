@@ -77,6 +77,12 @@ struct str arena_str(struct arena *arena, struct str s)
     return (struct str){p, s.n};
 }
 
+void arena_keep(struct arena *arena, struct str *const texts[])
+{
+    for (; *texts; texts++)
+        **texts = arena_str(arena, **texts);
+}
+
 struct str arena_lower(struct arena *arena, struct str s)
 {
     char *to = arena_bytes(arena, s.n + 1);

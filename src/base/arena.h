@@ -28,6 +28,9 @@ void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count);
 char *arena_bytes(struct arena *arena, size_t bytes);
 /* A copy with a terminator after it (not counted in n). */
 struct str arena_str(struct arena *arena, struct str s);
+/* Copies of texts in their place: ARENA_KEEP(arena, &ask->name, &ask->cwd). */
+#define ARENA_KEEP(arena, ...) arena_keep((arena), (struct str *const[]){__VA_ARGS__, NULL})
+void arena_keep(struct arena *arena, struct str *const texts[]);
 /* A copy as of arena_str, with its ASCII letters in lower case. */
 struct str arena_lower(struct arena *arena, struct str s);
 struct str arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

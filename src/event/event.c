@@ -82,10 +82,6 @@ void event_write(struct json_out *out, const struct event *event)
 struct event event_copy(struct arena *arena, const struct event *event)
 {
     struct event copy = *event;
-    copy.session = arena_str(arena, event->session);
-    copy.thread = arena_str(arena, event->thread);
-    copy.call = arena_str(arena, event->call);
-    copy.actor = arena_str(arena, event->actor);
-    copy.data = arena_str(arena, event->data);
+    ARENA_KEEP(arena, &copy.session, &copy.thread, &copy.call, &copy.actor, &copy.data);
     return copy;
 }

@@ -83,6 +83,8 @@ struct read {
 };
 
 struct read *read_new(enum read_kind kind);
+/* Of these values; the names in them are copied. */
+struct read *read_new_of(struct read values);
 /* A READ_CALL with copies of both ids. */
 struct read *read_new_call(struct str session, struct str call);
 void read_free(struct read *read);

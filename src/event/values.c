@@ -32,12 +32,17 @@ struct read *read_new(enum read_kind kind)
     return read;
 }
 
+struct read *read_new_of(struct read values)
+{
+    struct read *read = heap_new(sizeof *read);
+    *read = values;
+    ARENA_KEEP(&read->arena, &read->session, &read->thread, &read->call);
+    return read;
+}
+
 struct read *read_new_call(struct str session, struct str call)
 {
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, session);
-    read->call = arena_str(&read->arena, call);
-    return read;
+    return read_new_of((struct read){.kind = READ_CALL, .session = session, .call = call});
 }
 
 bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq)

@@ -28,10 +28,7 @@ static void caught_up(struct read *read)
 /* Starts a read that returns no event; its answer comes after all events that the store had. */
 static void start_catching_up(struct gate *gate)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->after = UINT64_MAX;
-    read->limit = 1;
-    gate_read(gate, read, caught_up, gate);
+    gate_read(gate, read_new_of((struct read){.kind = READ_EVENTS, .after = UINT64_MAX, .limit = 1}), caught_up, gate);
 }
 
 void gate_catch_up(struct gate *gate, struct op *op)

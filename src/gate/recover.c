@@ -270,12 +270,10 @@ static uint64_t first_of_people(const struct gate *gate)
 
 static void read_partials(struct recovery *recovery)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_PARTIAL;
-    read->after = first_of_people(recovery->gate);
-    read->done = partials_read;
-    read->arg = recovery;
-    gate_read_whole(recovery->gate, read);
+    gate_read_whole(recovery->gate,
+                    read_new_of((struct read){.kind = READ_EVENTS, .kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_PARTIAL,
+                                              .after = first_of_people(recovery->gate), .done = partials_read,
+                                              .arg = recovery}));
 }
 
 /* ---- marks ----
@@ -325,14 +323,11 @@ static void marks_read(struct read *read)
 
 static void read_marks(struct recovery *recovery, const struct event *first)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, first->session);
-    read->kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_SNOOZED | UINT64_C(1) << EVENT_TOOL_APPROVAL_ASSIGNED;
-    read->after = first->seq;
-    read->done = marks_read;
-    read->arg = recovery;
+    uint64_t kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_SNOOZED | UINT64_C(1) << EVENT_TOOL_APPROVAL_ASSIGNED;
     recovery->sessions++;
-    gate_read_whole(recovery->gate, read);
+    gate_read_whole(recovery->gate,
+                    read_new_of((struct read){.kind = READ_EVENTS, .session = first->session, .kinds = kinds,
+                                              .after = first->seq, .done = marks_read, .arg = recovery}));
 }
 
 static void read_all_marks(struct recovery *recovery, const struct read *open)

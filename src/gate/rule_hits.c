@@ -47,10 +47,8 @@ static void page_read(struct read *read)
 
 static void ask_page(struct gate *gate, uint64_t after)
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->kinds = UINT64_C(1) << EVENT_TOOL_CALL;
-    read->after = after;
-    read->limit = LIMIT_PAGE_EVENTS;
+    struct read *read = read_new_of((struct read){.kind = READ_EVENTS, .kinds = UINT64_C(1) << EVENT_TOOL_CALL,
+                                                  .after = after, .limit = LIMIT_PAGE_EVENTS});
     gate_read(gate, read, page_read, gate);
 }
 

@@ -86,9 +86,7 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
     source.uses_left = *ret_uses = (uint64_t)uses;
     source.people = people > 1 ? (unsigned)people : 0;
     TRY(rule_check(arena, text, &source.text, err));
-    source.text = arena_str(arena, source.text);
-    source.id = arena_str(arena, source.id);
-    source.reason = arena_str(arena, source.reason);
+    ARENA_KEEP(arena, &source.text, &source.id, &source.reason);
     TRY(check_alone(&source, err));
     *ret_source = source;
     return RC_OK;

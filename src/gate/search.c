@@ -81,12 +81,10 @@ static void read_done(struct read *read)
 static void read_next(struct history_search *search)
 {
     uint64_t last = search_index_last(search->index);
-    struct read *read = read_new(READ_EVENTS);
-    read->kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
-    read->after = last ? last - 1 : 0;
-    read->limit = LIMIT_PAGE_EVENTS;
-    search->read = read;
-    gate_read(search->op.gate, read, read_done, search);
+    uint64_t kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
+    search->read = read_new_of((struct read){.kind = READ_EVENTS, .kinds = kinds, .after = last ? last - 1 : 0,
+                                             .limit = LIMIT_PAGE_EVENTS});
+    gate_read(search->op.gate, search->read, read_done, search);
 }
 
 /* Ends at once, as not ready, when the text is too short for the index or another search is bringing it up to

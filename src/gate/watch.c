@@ -66,14 +66,9 @@ void gate_watch_more(struct watcher *w)
 {
     if (w->live || w->reading || w->stopped)
         return;
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, w->session);
-    read->thread = arena_str(&read->arena, w->thread);
-    read->kinds = w->kinds;
-    read->after = w->after;
-    read->limit = PAGE_EVENTS;
-    w->reading = read;
-    gate_read(w->gate, read, page_read, w);
+    w->reading = read_new_of((struct read){.kind = READ_EVENTS, .session = w->session, .thread = w->thread,
+                                           .kinds = w->kinds, .after = w->after, .limit = PAGE_EVENTS});
+    gate_read(w->gate, w->reading, page_read, w);
 }
 
 void gate_watch(struct gate *gate, struct watcher *w)

@@ -50,12 +50,10 @@ static void page_read(struct read *page)
 static void ask_page(struct whole *whole)
 {
     const struct read *answer = whole->answer;
-    struct read *page = read_new(READ_EVENTS);
-    page->session = arena_str(&page->arena, answer->session);
-    page->thread = arena_str(&page->arena, answer->thread);
-    page->kinds = answer->kinds;
-    page->after = answer->event_count ? answer->events[answer->event_count - 1].seq : answer->after;
-    page->limit = LIMIT_PAGE_EVENTS;
+    uint64_t after = answer->event_count ? answer->events[answer->event_count - 1].seq : answer->after;
+    struct read *page = read_new_of((struct read){.kind = READ_EVENTS, .session = answer->session,
+                                                  .thread = answer->thread, .kinds = answer->kinds, .after = after,
+                                                  .limit = LIMIT_PAGE_EVENTS});
     gate_read(whole->gate, page, page_read, whole);
 }
 

@@ -126,8 +126,7 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     TRY(read_users(arena, json_get(options, "users"), channel, err));
     TRY(read_command(arena, options, channel, err));
     channel->url = url.n ? arena_c(arena, url) : NULL;
-    channel->topic = arena_str(arena, channel->topic);
-    channel->from = arena_str(arena, channel->from);
+    ARENA_KEEP(arena, &channel->topic, &channel->from);
     channel->cloudevents = str_is(format, "cloudevents");
     return channel->kind->check(channel, err);
 }
@@ -170,8 +169,7 @@ static struct rc read_only(struct arena *arena, const struct json *json, struct 
     TRY(json_want_str(json, "agent", 128, &only->agent, err));
     TRY(json_want_str(json, "session", 256, &session, err));
     TRY(json_want_bool(json, "risky", &only->risky, err));
-    only->tool = arena_str(arena, only->tool);
-    only->agent = arena_str(arena, only->agent);
+    ARENA_KEEP(arena, &only->tool, &only->agent);
     only->session = session.n ? arena_c(arena, session) : NULL;
     return RC_OK;
 }

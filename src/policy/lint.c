@@ -140,8 +140,7 @@ static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
     for (int more = ends_with_option(&l->rule); more < 2 && !decides; more++)
         if (judge_probe(l, set, more, ret_verdict))
             decides = ret_verdict->rule_count > 0 && ret_verdict->effect == alone.effect;
-    ret_verdict->why = arena_str(l->arena, ret_verdict->why);
-    ret_verdict->source = arena_str(l->arena, ret_verdict->source);
+    ARENA_KEEP(l->arena, &ret_verdict->why, &ret_verdict->source);
     rule_set_free(set);
     return decides;
 }

@@ -192,11 +192,7 @@ static struct str *copy_list(struct arena *arena, const struct str *list, size_t
 /* The set must not depend on the caller's texts: it outlives the request that added the rule. */
 static void copy_source(struct arena *arena, struct rule_source *source)
 {
-    source->id = arena_str(arena, source->id);
-    source->text = arena_str(arena, source->text);
-    source->author = arena_str(arena, source->author);
-    source->reason = arena_str(arena, source->reason);
-    source->project.path = arena_str(arena, source->project.path);
+    ARENA_KEEP(arena, &source->id, &source->text, &source->author, &source->reason, &source->project.path);
     source->match = copy_list(arena, source->match, source->match_count);
     source->not_match = copy_list(arena, source->not_match, source->not_match_count);
 }

@@ -13,13 +13,9 @@
 
 static void read_thread(struct run_op *op, void (*done)(struct read *read))
 {
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, op->session);
-    read->thread = arena_str(&read->arena, op->thread);
-    read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    read->done = done;
-    read->arg = op;
-    gate_read_whole(op->runtime->gate, read);
+    gate_read_whole(op->runtime->gate,
+                    read_new_of((struct read){.kind = READ_EVENTS, .session = op->session, .thread = op->thread,
+                                              .kinds = (uint64_t)1 << EVENT_RUN_STATUS, .done = done, .arg = op}));
 }
 
 /* Refused: another run of the thread was stored between our read and our append. */
@@ -195,10 +191,8 @@ static void open_read(struct read *read)
 /* Nobody waits for the answer: it is done after the cancellation is stored and may fail without harm. */
 static void withdraw_open(struct runtime *runtime, struct str session, struct str thread)
 {
-    struct read *read = read_new(READ_OPEN);
-    read->session = arena_str(&read->arena, session);
-    read->thread = arena_str(&read->arena, thread);
-    gate_read(runtime->gate, read, open_read, runtime);
+    gate_read(runtime->gate, read_new_of((struct read){.kind = READ_OPEN, .session = session, .thread = thread}),
+              open_read, runtime);
 }
 
 static void cancel_read(struct read *read);

@@ -55,7 +55,9 @@ static void start_read_whole(struct loop_call *loop_call)
 struct rc worker_load(struct worker *w, struct err *err)
 {
     for (;;) {
-        struct read *read = read_new(READ_EVENTS);
+        struct read *read = read_new_of((struct read){.kind = READ_EVENTS, .session = w->run->session,
+                                                      .thread = w->run->thread, .kinds = run_event_kinds(),
+                                                      .after = w->talk.seq, .limit = LIMIT_PAGE_EVENTS});
         struct batch batch = {.read = read};
         run_batch(w, &batch, start_read);
         struct err failed = read->err;
@@ -74,7 +76,8 @@ struct rc worker_load(struct worker *w, struct err *err)
 
 struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err)
 {
-    struct read *read = read_new(READ_EVENTS);
+    struct read *read = read_new_of((struct read){.kind = READ_EVENTS, .session = w->run->session,
+                                                  .thread = run->thread, .kinds = run->kinds});
     struct batch batch = {.read = read};
     run_batch(w, &batch, start_read_whole);
     struct rc rc = {read->err.code};

@@ -236,9 +236,7 @@ static void keep_answer(struct proving *proving, const struct event *event)
     arena_done(arena);
     proving->answer_arena = (struct arena){0};
     proving->answer = *event;
-    proving->answer.session = arena_str(arena, event->session);
-    proving->answer.call = arena_str(arena, event->call);
-    proving->answer.actor = arena_str(arena, event->actor);
+    ARENA_KEEP(arena, &proving->answer.session, &proving->answer.call, &proving->answer.actor);
     if (!READ_DATA(arena, tool_approval_response, arena_str(arena, event->data), &proving->answered))
         proving->answer.call = STR_NONE;
 }

@@ -163,7 +163,7 @@ static void look_up(struct ask *ask, struct out *out)
 {
     ask->op.phase = ASK_KNOWN;
     ask->call = (struct call){.status = CALL_UNKNOWN};
-    out->read = core_read_call(ask->session, ask->id);
+    out->read = read_new_call(ask->session, ask->id);
 }
 
 /* ---- a call that exists already ---- */

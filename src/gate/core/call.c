@@ -27,14 +27,6 @@ struct open *core_open(const struct core *core, struct str session, struct str c
     return map_get(&core->open, call_key_str(&key));
 }
 
-struct read *core_read_call(struct str session, struct str call)
-{
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, session);
-    read->call = arena_str(&read->arena, call);
-    return read;
-}
-
 bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read)
 {
     bool there = false;

@@ -83,8 +83,7 @@ static inline bool core_lend(struct op *op, const struct session *session, const
     return op->err.code == ERR_OK;
 }
 
-/* A read of one call's events, and the call in `session` as they tell it; false when there is none. */
-struct read *core_read_call(struct str session, struct str call);
+/* The call in `session` as the events of a READ_CALL tell it; false when there is none. */
 bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read);
 
 /* Makes the append of a call's result, under the need that there is none; adds the call's id and who allowed it. `mode`

@@ -219,7 +219,7 @@ static void ask_for(struct decide *d, unsigned phase, struct out *out)
     if (phase == DECIDE_JUDGED)
         out->judge = d->session;
     else
-        out->read = core_read_call(d->session, d->call_id);
+        out->read = read_new_call(d->session, d->call_id);
 }
 
 static void say_more_people(struct decide *d)

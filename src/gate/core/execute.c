@@ -46,8 +46,7 @@ static struct append *start_append(const struct execute *e, struct now now)
     append_need(append, need);
     if (e->fence.need != NEED_NONE) {
         struct need fence = e->fence;
-        fence.session = arena_str(arena, fence.session);
-        fence.call = arena_str(arena, fence.call);
+        ARENA_KEEP(arena, &fence.session, &fence.call);
         append_need(append, fence);
     }
     (void)append_event(append, event);
@@ -177,7 +176,7 @@ void execute_step(struct core *core, struct op *op, struct now now, struct out *
     switch (op->phase) {
     case EXECUTE_BEGIN:
         op->phase = EXECUTE_KNOWN;
-        out->read = core_read_call(e->session, e->call);
+        out->read = read_new_call(e->session, e->call);
         return;
     case EXECUTE_KNOWN:
         if (!may_go_on(e, op->read))

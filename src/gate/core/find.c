@@ -75,7 +75,7 @@ bool core_find(struct op *op, struct out *out)
     switch (op->finding) {
     case FIND_BEGIN:
         op->finding = FIND_READ;
-        out->read = core_read_call(STR_NONE, op->find_call);
+        out->read = read_new_call(STR_NONE, op->find_call);
         return false;
     case FIND_READ:
         return take_found(op, out);

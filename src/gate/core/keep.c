@@ -13,8 +13,7 @@ static struct append *event_append(const struct kept_event *kept, struct now now
     struct event event = event_copy(&append->arena, &kept->event);
     struct need need = kept->need;
     event.at_ms = now.wall_ms;
-    need.session = arena_str(&append->arena, need.session);
-    need.call = arena_str(&append->arena, need.call);
+    ARENA_KEEP(&append->arena, &need.session, &need.call);
     if (need.need != NEED_NONE)
         append_need(append, need);
     (void)append_event(append, event);

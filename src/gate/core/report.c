@@ -72,7 +72,7 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
             return;
         }
         op->phase = REPORT_KNOWN;
-        out->read = core_read_call(r->session, r->call);
+        out->read = read_new_call(r->session, r->call);
         return;
     case REPORT_KNOWN:
         keep(r, op->read, now, out);
@@ -80,7 +80,7 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
     case REPORT_KEPT:
         if (op->append->outcome == APPEND_REFUSED) {
             op->phase = REPORT_KNOWN;
-            out->read = core_read_call(r->session, r->call);
+            out->read = read_new_call(r->session, r->call);
         } else if (op->append->outcome == APPEND_FAILED) {
             op->err = op->append->err;
         } else {
