@@ -320,6 +320,15 @@ static void end_call(struct proxy_held *held)
         relay_report(&proxy->gate, call, STR("\"it did not go on\""), true);
 }
 
+/* What the server wants of the client's model passes as the server wrote it, or not at all. */
+static struct rc refuse_edited(struct proxy_held *held, const struct call *call, struct err *err)
+{
+    if (call->status != CALL_ALLOWED || str_empty(call->updated_input))
+        return RC_OK;
+    relay_report(&held->proxy->gate, held->call, STR("\"not passed on: a person wants it otherwise\""), true);
+    return err_set(err, ERR_FORBIDDEN, "a person wants it otherwise: %.*s", STR_ARG(call->updated_input));
+}
+
 static void *wait_at_gate(void *arg)
 {
     struct proxy_held *held = arg;
@@ -327,6 +336,8 @@ static void *wait_at_gate(void *arg)
     struct err err = {.code = ERR_OK};
     struct call call = {0};
     struct rc rc = judge(held, &call, &err);
+    if (rc_ok(rc) && held->samples && !held->form)
+        rc = refuse_edited(held, &call, &err);
     bool taken_back = atomic_load(&held->cancelled);
     bool allowed = rc_ok(rc) && (held->covered || (call.status == CALL_ALLOWED && call_allowed(&call)));
     struct str edited = held->samples ? STR_NONE : call.updated_input;
