@@ -443,11 +443,35 @@ void proxy_take_back(struct proxy *proxy)
 {
     LOCK_SCOPE(&proxy->lock);
     for (struct proxy_held *held = proxy->first; held; held = held->next) {
-        if (held->forwarded || str_empty(proxy->gate.session))
+        if (held->forwarded)
             continue;
         atomic_store(&held->cancelled, true);
-        relay_ask_cancel(&proxy->gate, held->call);
+        if (!str_empty(proxy->gate.session))
+            relay_ask_cancel(&proxy->gate, held->call);
     }
+}
+
+/* Reports what came of a request that was passed on; `samples`: to the client. */
+static void end_forwarded(struct proxy *proxy, struct str id, bool samples, struct str content, bool is_error)
+{
+    ARENA_SCOPE(arena);
+    struct str call = STR_NONE;
+    lock(proxy);
+    struct proxy_held *held = find(proxy, id, samples);
+    if (held && held->forwarded) {
+        call = arena_str(&arena, held->call);
+        unlist(held);
+    }
+    unlock(proxy);
+    if (!str_empty(call))
+        relay_report(&proxy->gate, call, content, is_error);
+}
+
+static void end_answered(struct proxy *proxy, struct str id, bool samples, const struct json *answer)
+{
+    const struct json *result = json_get(answer, "result"), *error = json_get(answer, "error");
+    end_forwarded(proxy, id, samples, result ? result->raw : error ? error->raw : STR_NONE,
+                  !result || json_bool(result, "isError", false));
 }
 
 /* ---- from the client ---- */
@@ -511,6 +535,8 @@ void proxy_from_client(void *arg, struct str line)
         else
             hold(proxy, line, FROM_CLIENT);
     } else if (str_empty(message.cancels) || !cancel(proxy, message.cancels)) {
+        if (str_empty(message.method) && !str_empty(message.id))
+            end_answered(proxy, message.id, true, json);
         BUF_SCOPE(offer, PROXY_LINE_BYTES * 2);
         bool begins = str_is(message.method, "initialize");
         bool offers = begins && forms_offer(&offer, json, "capabilities", STR("{}"));
@@ -585,6 +611,10 @@ static bool take(struct proxy *proxy, const struct json *json)
     if (asks_us && id) {
         hold(proxy, json->raw, FROM_SERVER);
         return true;
+    }
+    if (!id && wants_model(json_get(json, "params"))) {
+        cli_note("nod mcp proxy: a notification that wants the client's model is not passed on");
+        return true; /* the client asks for the task, whose state then waits like any answer */
     }
     if (!str_empty(method) || !id)
         return false;
