@@ -220,6 +220,14 @@ static struct rc know_again(struct proxy_held *held, const struct call *call, st
     return rc;
 }
 
+/* What the server wants of the client: in a result, also in that with which a task ended, or in the params of a
+ * notification about a task. NULL: nothing. */
+static const struct json *wanted_of(const struct json *said)
+{
+    const struct json *wanted = json_get(said, "inputRequests");
+    return wanted ? wanted : json_get(json_get(said, "result"), "inputRequests");
+}
+
 static struct rc judge(struct proxy_held *held, struct call *ret_call, struct err *err)
 {
     struct proxy *proxy = held->proxy;
@@ -234,7 +242,7 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
     if (held->covered)
         return RC_OK;
     if (held->round && rc_ok(json_parse(&held->arena, held->line, &answer, NULL)))
-        input = json_get(json_get(answer, "result"), "inputRequests");
+        input = wanted_of(json_get(answer, "result"));
     if (held->form) {
         form_put(&out, proxy->name, held->message.params);
         question.name = STR("Elicitation");
@@ -555,21 +563,22 @@ void proxy_from_client(void *arg, struct str line)
 
 static bool wants_more(const struct json *result) { return str_is(json_text(result, "resultType"), "input_required"); }
 
-/* False: a client that takes other letters for the same may find requests in the result that we do not see. */
-static bool is_spelled(const struct json *result)
+/* False: a client that takes other letters for the same may find requests in what was said that we do not see. */
+static bool is_spelled(const struct json *said)
 {
-    static const char *const names[] = {"resultType", "inputRequests", NULL}, *const method[] = {"method", NULL};
-    const struct json *wanted = json_get(result, "inputRequests");
-    bool good = rpc_spelled(result, names);
+    static const char *const names[] = {"resultType", "inputRequests", NULL};
+    static const char *const method[] = {"method", NULL};
+    const struct json *wanted = wanted_of(said);
+    bool good = rpc_spelled(said, names) && rpc_spelled(json_get(said, "result"), names);
     for (const struct json *one = wanted ? wanted->first : NULL; one && good; one = one->next)
         good = rpc_spelled(one, method);
     return good;
 }
 
 /* Whether the server wants the client's model before it goes on, or may be understood so. */
-static bool wants_model(const struct json *result)
+static bool wants_model(const struct json *said)
 {
-    const struct json *wanted = json_get(result, "inputRequests");
+    const struct json *wanted = wanted_of(said);
     for (const struct json *one = wanted ? wanted->first : NULL; one; one = one->next)
         if (str_is(json_text(one, "method"), "sampling/createMessage"))
             return true;
@@ -579,22 +588,17 @@ static bool wants_model(const struct json *result)
 /* The result of a call that we passed on. One that wants more is no result yet. */
 static void take_result(struct proxy *proxy, struct str id, const struct json *json)
 {
-    ARENA_SCOPE(arena);
-    const struct json *result = json_get(json, "result"), *error = json_get(json, "error");
-    struct str call = STR_NONE;
+    const struct json *result = json_get(json, "result");
     lock(proxy);
-    struct proxy_held *held = find(proxy, id, false);
-    if (held && held->forwarded && wants_more(result)) {
+    struct proxy_held *held = wants_more(result) ? find(proxy, id, false) : NULL;
+    bool goes_on = held && held->forwarded;
+    if (goes_on) {
         held->goes_on = true;
         held->state = arena_str(&held->arena, raw_of(result, "requestState"));
-    } else if (held && held->forwarded) {
-        call = arena_str(&arena, held->call);
-        unlist(held);
     }
     unlock(proxy);
-    if (!str_empty(call))
-        relay_report(&proxy->gate, call, result ? result->raw : error ? error->raw : STR_NONE,
-                     !result || json_bool(result, "isError", false));
+    if (!goes_on)
+        end_answered(proxy, id, false, json);
 }
 
 /* True: it is not for the client. */
@@ -640,6 +644,22 @@ static bool may_be_request(struct str line)
     return line.p[0] != '{';
 }
 
+static bool tells_of_task(const struct json *message)
+{
+    return str_starts(json_text(message, "method"), STR("notifications/tasks"));
+}
+
+/* An answer that is not passed on: its call has ended, and its client waits no longer. */
+static void lose_answer(struct proxy *proxy, struct arena *arena, struct str line)
+{
+    struct str id;
+    bool is_request;
+    if (!rpc_peek(arena, line, &id, &is_request) || is_request)
+        return;
+    end_forwarded(proxy, id, false, STR("\"its answer cannot be read\""), true);
+    refuse_message(proxy, id, RPC_SERVER_GONE, "the MCP server's answer cannot be read, so it is not passed on");
+}
+
 void proxy_from_server(void *arg, struct str line)
 {
     struct proxy *proxy = arg;
@@ -654,10 +674,13 @@ void proxy_from_server(void *arg, struct str line)
         /* A result that is too large for us is passed on to the client; a line that could be a request is not. */
         if (may_be_request(trimmed)) {
             note_dropped(proxy, "the server", err.text);
+            lose_answer(proxy, &arena, line);
             return;
         }
-    } else if (json->type == JSON_OBJECT && (!rpc_is_plain(json) || !is_spelled(json_get(json, "result")))) {
+    } else if (json->type == JSON_OBJECT && (!rpc_is_plain(json) || !is_spelled(json_get(json, "result")) ||
+                                             (tells_of_task(json) && !is_spelled(json_get(json, "params"))))) {
         note_dropped(proxy, "the server", "a member's name is written in other letters");
+        lose_answer(proxy, &arena, line);
         return;
     } else if (json->type == JSON_OBJECT) {
         swallowed = take(proxy, json);
