@@ -13,7 +13,7 @@ struct repeated {
     size_t count;
 };
 
-static bool is_plain(struct str value)
+bool proxy_web_plain(struct str value)
 {
     for (size_t i = 0; i < value.n; i++)
         if (value.p[i] < ' ' || value.p[i] > '~')
@@ -23,9 +23,9 @@ static bool is_plain(struct str value)
 
 static void add(struct repeated *to, struct str name, struct str value)
 {
-    if (value.n > VALUE_BYTES_MAX || to->count == WEB_REPEATED_MAX || !is_plain(name))
+    if (value.n > VALUE_BYTES_MAX || to->count == WEB_REPEATED_MAX || !proxy_web_plain(name))
         return;
-    if (!is_plain(value)) {
+    if (!proxy_web_plain(value)) {
         char *text = arena_bytes(to->arena, value.n / 3 * 4 + 8);
         base64_encode(value.p, value.n, text);
         value = arena_printf(to->arena, "=?base64?%s?=", text);

@@ -114,8 +114,15 @@ void proxy_web_version(struct proxy *proxy, struct str version)
     if (!web || str_empty(version))
         return;
     LOCK_SCOPE(&web->lock);
-    if (!str_c(version, web->version, sizeof web->version))
+    if (!proxy_web_plain(version) || !str_c(version, web->version, sizeof web->version))
         web->version[0] = '\0';
+}
+
+/* A handshake begins a session: what was agreed on in the last one does not hold any more. */
+static void forget(struct proxy_web *web)
+{
+    LOCK_SCOPE(&web->lock);
+    web->session[0] = web->version[0] = '\0';
 }
 
 /* One request. Without `resume` the message is posted; with it, the answer goes on behind its last event. */
@@ -142,7 +149,7 @@ static struct rc go_on(struct proxy_sending *sending, struct rc rc, struct err *
 {
     unsigned pause_s = 1;
     for (int i = 0; i < RESUMES_MAX && sending->event[0] && !sending->answered; i++) {
-        if (rc_ok(rc) && sending->fetch.status >= 300)
+        if (atomic_load(&sending->cancelled) || (rc_ok(rc) && sending->fetch.status >= 300))
             break;
         if (i > 0)
             (void)sleep(pause_s);
@@ -201,14 +208,18 @@ static bool close_request(struct proxy_web *web, struct str id)
     return sending != NULL;
 }
 
+static void list(struct proxy_sending *sending)
+{
+    struct proxy_web *web = sending->proxy->web;
+    LOCK_SCOPE(&web->lock);
+    sending->next = web->sendings;
+    web->sendings = sending;
+}
+
 static void *post_and_leave(void *arg)
 {
     struct proxy_sending *sending = arg;
     struct proxy_web *web = sending->proxy->web;
-    (void)pthread_mutex_lock(&web->lock);
-    sending->next = web->sendings;
-    web->sendings = sending;
-    (void)pthread_mutex_unlock(&web->lock);
     post(sending);
     (void)pthread_mutex_lock(&web->lock);
     LIST_REMOVE(web->sendings, sending);
@@ -235,6 +246,9 @@ static bool send_message(struct proxy *proxy, struct str message)
         sending->id = read.id;
     sending->more = proxy_web_repeat(proxy, &sending->arena, &read);
     sending->begins = request && str_is(read.method, "initialize");
+    if (sending->begins)
+        forget(proxy->web);
+    list(sending); /* before another message can cancel it */
     if (request && !sending->begins && pthread_create(&thread, NULL, post_and_leave, sending) == 0) {
         (void)pthread_detach(thread);
         return true;

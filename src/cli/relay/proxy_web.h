@@ -36,6 +36,8 @@ void proxy_web_take(struct proxy *proxy, struct str text);
 /* Keeps the id of the current event, for a request that resumes after it; an id that is too long is dropped. */
 void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id);
 
+/* proxy_headers.c: whether a text is a header's value as it stands. */
+bool proxy_web_plain(struct str value);
 /* proxy_headers.c: the headers in which a message of 2026 or later repeats itself; none for others. */
 const char **proxy_web_repeat(struct proxy *proxy, struct arena *arena, const struct mcp_message *message);
 
