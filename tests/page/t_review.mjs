@@ -175,11 +175,12 @@ export default {
     const say = (type, text) => server.api("POST", `/api/threads/${session.threadId}/events`, { type, data: { source: "claude", text } }, server.agent);
     await say("USER_MESSAGE", "make the totals exact");
     await say("AGENT_MESSAGE", "I move prices to cents.");
-    await server.call(session, "ExitPlanMode", { plan: "# Cents\n\n1. Change the type\n   - in the store\n2. Change the page\n\nThen test." }, "p");
+    await server.call(session, "ExitPlanMode", { plan: "# Cents\n\n1. Change the type\n   - in the store,\n     with its index\n2. Change the page\n\nThen test." }, "p");
     await page.locator(".turns li", { hasText: "make the totals exact" }).waitFor();
     await page.locator(".turns li", { hasText: "I move prices to cents." }).waitFor();
     await page.keyboard.press("i");
     await poll(() => page.locator(".turns li").first().isVisible(), (shown) => !shown);
+    await page.locator(".plan li li", { hasText: "in the store" }).locator("> .plus-comment").waitFor();
     await page.locator(".plan li", { hasText: "Change the page" }).last().locator("> .plus-comment").focus();
     await page.keyboard.press("Enter");
     await active(page, ".remark textarea");
@@ -187,7 +188,7 @@ export default {
     await page.keyboard.press("Enter");
     await page.locator(".remark p", { hasText: "the page first" }).waitFor();
     await page.locator(".deny", { hasText: "Keep planning with 1 comment" }).click();
-    same((await poll(() => server.status("p", session), (now) => now.status === "denied")).feedback, "plan line 5: the page first", "the words");
+    same((await poll(() => server.status("p", session), (now) => now.status === "denied")).feedback, "plan line 6: the page first", "the words");
   },
   async "review: a file opens in the person's editor, at its line"(server) {
     const session = await server.session(), page = await person(server);

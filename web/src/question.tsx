@@ -165,8 +165,9 @@ export function Plan({ p, item }: { p: Pending; item?: Item }) {
   const { plan, planFilePath } = p.toolCall.input;
   const on = item && !item.closed && canAnswer() ? item : undefined;
   const beside = on && typeof plan === "string" ? (raw: string) => {
-    const from = plan.indexOf(raw.trimEnd());
-    return from < 0 ? null : <Remark item={on} line={plan.slice(0, from).split("\n").length} />;
+    // A step within a step is told without its indentation: its first line says where it is.
+    const first = raw.trim().split("\n")[0].trim(), at = plan.split("\n").findIndex((line) => line.trim() === first);
+    return at < 0 ? null : <Remark item={on} line={at + 1} />;
   } : null;
   return <section class="plan" aria-label="The plan">{typeof plan === "string" && plan.trim() ? <Beside.Provider value={beside}><Markdown text={plan} /></Beside.Provider>
     : <p class="dim">The call carries no plan{typeof planFilePath === "string" ? <>; it is in <code><Shown text={planFilePath} line /></code></> : null}.</p>}</section>;
