@@ -579,7 +579,7 @@ struct str body_decision(struct arena *arena, const struct json *object)
     static const struct {
         const char *decision, *words;
     } all[] = {{"allow_once", "allowed"},   {"allow_session", "allowed for the session"},
-               {"allow_always", "allowed from now on"}, {"deny", "denied"}, {"abort", "aborted"},
+               {"allow_always", "allowed from now on"}, {"deny", "denied"}, {"abort", "stopped"},
                {"timeout", "timed out"},    {"cancelled", "taken back"}};
     const struct json *by = json_get(object, "decidedBy");
     struct str decision = json_text(object, "decision"), rule = json_text(by, "rule");

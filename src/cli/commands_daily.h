@@ -92,7 +92,7 @@
     X(decide_deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                     \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
-      OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
+      OPTION(0, "abort", NULL, "stop the agent's run as well")                                             \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call")                                                         \
       OPTION(0, "agent", "NAME", "with --all: only calls of this agent"))                                  \

@@ -136,14 +136,14 @@ export default {
     const call = await server.status("c1", s);
     same([call.status, call.feedback], ["denied", "keep it, use make clean"], "the call");
   },
-  async "abort"(server) {
+  async "stop the run"(server) {
     const s = await server.session(), page = await person(server);
     await server.bash(s, "make", "c1");
     await heading(page, "Run a command");
     await page.keyboard.press("q");
     await page.locator("#deny-words").fill("stop");
     await page.locator("button", { hasText: "Stop the run" }).click();
-    await page.locator(".toast", { hasText: "aborted" }).waitFor();
+    await page.locator(".toast", { hasText: "stopped" }).waitFor();
     same((await server.status("c1", s)).status, "aborted", "status");
   },
   async "edit a command, then allow"(server) {

@@ -247,7 +247,7 @@ static void keys_of_a_narrow_screen(void **state)
 {
     struct tui tui = fresh();
     (void)state;
-    assert_true(on_screen(&tui, "[n] deny  [x] abort  [?] help"));
+    assert_true(on_screen(&tui, "[n] deny  [x] stop  [?] help"));
     tui.width = 40;
     wait_half_a_second(&tui);
     assert_true(on_screen(&tui, "[y]es [n]o [s]ession [a]lways [e]dit [?]"));

@@ -143,7 +143,7 @@ export const risky = (p: Pending): boolean => p.risky !== false || warnings(p).s
 
 export const DECISIONS: Record<string, string> = {
   allow_once: "allowed once", allow_session: "allowed for the session", allow_always: "allowed from now on", deny: "denied",
-  abort: "aborted", timeout: "timed out", cancelled: "taken back by the agent",
+  abort: "stopped", timeout: "timed out", cancelled: "taken back by the agent",
 };
 export const MODES: [string, string, string][] = [
   ["default", "Ask first", "rules and defaults answer what they can; the rest is asked"],

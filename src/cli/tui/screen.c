@@ -15,7 +15,7 @@ static const char *const help[] = {
     "y              allow once; answer a question; approve a plan",
     "s              allow for this session",
     "a              allow always, by a rule", "e              edit, then allow",
-    "n              deny, with words",   "x              abort the run, with words",
+    "n              deny, with words",   "x              stop the run, with words",
     "m              mark this call; y or n then answers all that are marked",
     "h              snooze it: nobody is reminded until then; its deadline holds",
     "p              assign it to a person, who is told at once",
@@ -200,14 +200,14 @@ struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
         return arena_printf(page->arena, "[y] allow %zu marked  [n] deny %zu marked  [m] mark  [Esc] unmark", marked,
                             marked);
     if (open->kind != BODY_USE)
-        return arena_printf(page->arena, "%s %s  [e] edit  [x] abort  [?] help", tui_armed(tui) ? "[y]" : " y ",
+        return arena_printf(page->arena, "%s %s  [e] edit  [x] stop  [?] help", tui_armed(tui) ? "[y]" : " y ",
                             open->kind == BODY_PLAN ? "approve plan  [n] keep planning" : "answer  [n] reply instead");
     const char *all = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
                                      : " y  allow once   s  session   a  always   e  edit";
     if (page->width < NARROW)
         return tui_armed(tui) ? STR("[y]es [n]o [s]ession [a]lways [e]dit [?]")
                               : STR(" y es [n]o  s ession  a lways  e dit [?]");
-    return arena_printf(page->arena, "%s  [n] deny  [x] abort%s  [?] help", all,
+    return arena_printf(page->arena, "%s  [n] deny  [x] stop%s  [?] help", all,
                         page->width >= SIDE_BY_SIDE ? "  [h] snooze  [p] assign" : "");
 }
 
@@ -220,7 +220,7 @@ struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
         return !open || open->kind == BODY_USE ? STR("Deny, and tell the agent: ")
                : open->kind == BODY_PLAN       ? STR("Keep planning, and tell the agent: ")
                                                : STR("Reply instead, and tell the agent: ");
-    case TUI_ABORTING: return STR("Abort, and say why: ");
+    case TUI_ABORTING: return STR("Stop the run, and say why: ");
     case TUI_FINDING: return STR("List only calls with (empty: all): ");
     case TUI_SNOOZING: return STR("Snooze for (30m, 2h, 1d; 0 ends it): ");
     case TUI_ASSIGNING: return STR("Assign to (empty: anybody): ");
