@@ -129,6 +129,7 @@ static void write_user_rule(struct json_out *out, const struct gate *gate, const
     else if (source->reach == REACH_PROJECT && source->effect == EFFECT_ALLOW && !project_stands(&source->project))
         json_member(out, "asleep", STR("its folder is gone, or another stands in its place"));
     json_member_flag(out, "unbound", record->unbound);
+    json_member_time(out, "addedAt", record->at_ms);
     write_hits(out, gate, source->id);
     json_close(out, '}');
 }

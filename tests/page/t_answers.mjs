@@ -104,7 +104,10 @@ export default {
     await page.keyboard.press("Escape");
     await page.locator("input[aria-label='Search rules']").fill("FETCH");
     await page.locator(".rule-list li", { hasText: "Bash(make check:*)" }).waitFor({ state: "detached" });
-    await page.locator(".tidy li", { hasText: "Bash(git fetch:*) is unused" }).locator("button").click();
+    same(await page.locator(".tidy li", { hasText: "unused" }).count(), 0, "a young rule is offered for removal");
+    await page.clock.setFixedTime(Date.now() + 31 * 86400000);
+    await page.reload();
+    await page.locator(".tidy li", { hasText: "Bash(git fetch:*) is older than 30 days and unused" }).locator("button").click();
     await page.locator(".rule-list li", { hasText: "Bash(git fetch:*)" }).waitFor({ state: "detached" });
   },
   async "deny with words"(server) {

@@ -12,7 +12,7 @@ import type { Json, Part, Session } from "./types";
 
 interface Rule {
   id?: string; effect?: string; rule?: string; layer?: string; author?: string; reason?: string; expiresAt?: string;
-  used?: number; lastUsedAt?: string; error?: string; uses?: number; trusted?: boolean;
+  used?: number; addedAt?: string; lastUsedAt?: string; error?: string; uses?: number; trusted?: boolean;
   where?: string; asleep?: string; unbound?: boolean; project?: { path?: string };
 }
 interface File { path?: string; there?: boolean; hash?: string; problem?: string; trusted?: boolean; rules?: Rule[] }
@@ -97,11 +97,12 @@ function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
 function Project({ file, session, done }: { file: File; session: string; done: () => void }) {
   const trust = (trusted: boolean) => void changeSigned("POST", "/api/policy/trust", { sessionId: session, trusted, hash: file.hash })
     .then(() => { toast(trusted ? "Trusted, as it is now" : "Not trusted any more"); done(); }, (error: Error) => toast(error.message, "bad"));
+  const { connection } = useStore();
   if (!file.there) return null;
   return <section class="card"><h2>The project's file</h2><p class="mono"><Shown text={file.path ?? ""} line /></p>
     {file.problem && <p class="bad"><Shown text={file.problem} line /></p>}
     <p>{file.trusted ? "Its exact content is trusted: its rules may allow." : "Its rules only tighten. Trust it when you have read every rule below; one changed byte ends the trust."}</p>
-    {canAnswer() && <button type="button" class={file.trusted ? "danger" : ""} onClick={() => trust(!file.trusted)}>{file.trusted ? "End the trust" : "Trust this content"}</button>}</section>;
+    {canAnswer() && <button type="button" class={file.trusted ? "danger" : ""} disabled={connection !== "live"} onClick={() => trust(!file.trusted)}>{file.trusted ? "End the trust" : "Trust this content"}</button>}</section>;
 }
 
 /* ---- rules that do not do what they say ---- */
@@ -119,12 +120,13 @@ function Dead({ found }: { found: Finding[] }) {
 
 function Unbound({ rules, known, bind }: { rules: Rule[]; known: Session[]; bind: (rule: Rule, project: string) => void }) {
   const folders = [...new Set(known.map((one) => one.cwd ?? "").filter(Boolean))].slice(0, 20);
+  const { connection } = useStore();
   if (!rules.length) return null;
   return <section class="card"><h2>Where do these hold?</h2>
     <p>They are from before rules belonged to projects. What they name is asked about until you say where they hold.</p>
     <ul class="rule-list">{rules.map((rule) => (
       <li><span class="mono rule"><Shown text={rule.rule ?? ""} line /></span>
-        <select aria-label={`Where ${rule.rule ?? "it"} holds`} value="" onChange={(event) => { if (event.currentTarget.value) bind(rule, event.currentTarget.value); }}>
+        <select aria-label={`Where ${rule.rule ?? "it"} holds`} value="" disabled={connection !== "live"} onChange={(event) => { if (event.currentTarget.value) bind(rule, event.currentTarget.value); }}>
           <option value="">choose…</option>{folders.map((folder) => <option value={folder}>in {folder}</option>)}<option value="*">everywhere</option></select></li>))}</ul></section>;
 }
 
@@ -132,7 +134,7 @@ function Unbound({ rules, known, bind }: { rules: Rule[]; known: Session[]; bind
 
 function Try() {
   const [tool, setTool] = useState("Bash"), [text, setText] = useState("");
-  const [said, setSaid] = useState<any>(null), [wrong, setWrong] = useState("");
+  const [said, setSaid] = useState<any>(null), [wrong, setWrong] = useState(""), { connection } = useStore();
   const ask = () => {
     let input: { [key: string]: Json };
     try { input = text.trim().startsWith("{") ? JSON.parse(text) : tool === "Bash" ? { command: text } : { file_path: text }; }
@@ -149,7 +151,7 @@ function Try() {
       <div class="fields">
         <label>Tool<input value={tool} onInput={(event) => setTool(event.currentTarget.value)} /></label>
         <label class="grow">Command, path or input<input class="mono" value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} placeholder="cd src && git diff | head" /></label>
-        <button type="submit">Explain</button>
+        <button type="submit" disabled={connection !== "live"}>Explain</button>
       </div>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {said && <div role="status"><p class={tone}><b>{words}</b>{verdict?.rule && <> by <code><Shown text={String(verdict.rule)} line /></code></>}{verdict?.why && <>: <Ticked text={String(verdict.why)} /></>}</p>
@@ -160,12 +162,14 @@ function Try() {
 
 /* ---- the screen ---- */
 
+const IDLE_MS = 30 * 86400000; // a rule has had its chance
+
 function Tidy({ rules, revoke }: { rules: Rule[]; revoke: ((rule: Rule) => void) | null }) {
-  const records = useRecords(720);
-  const idle = rules.filter((rule) => rule.used === 0 && rule.effect === "allow" && (rule.layer === "user" || rule.layer === "session")).slice(0, 8);
+  const records = useRecords(720), { connection } = useStore(), now = useNow();
+  const idle = rules.filter((rule) => rule.used === 0 && rule.effect === "allow" && now - Date.parse(rule.addedAt ?? "") > IDLE_MS).slice(0, 8);
   return <AlwaysAllowed records={records ?? []} more={idle.map((rule) => (
-    <li><span><code><Shown text={rule.rule ?? ""} line /></code> is unused.</span>
-      {revoke && rule.id && <button type="button" class="small" onClick={() => revoke(rule)}>Revoke it</button>}</li>))} />;
+    <li><span><code><Shown text={rule.rule ?? ""} line /></code> is older than 30 days and unused.</span>
+      {revoke && rule.id && <button type="button" class="small" disabled={connection !== "live"} onClick={() => revoke(rule)}>Revoke it</button>}</li>))} />;
 }
 
 export function Rules() {
