@@ -208,6 +208,25 @@ export default {
     await page.locator(".banner", { hasText: "admin answered first: denied" }).waitFor();
     await face(page, "make two").waitFor();
   },
+  async "offline: what would write or read at the server is off on every screen, and back with the connection"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.api("POST", "/api/policy/rules", { effect: "allow", rule: "Bash(make:*)", scope: "everywhere" });
+    for (const [screen, words] of [["history", ["Export CSV", "Export JSON Lines"]], ["rules", ["Explain", "Change", "Revoke"]], ["settings", ["Make a link"]]]) {
+      await page.goto(`${server.url}/#/${screen}`);
+      await page.locator("main button", { hasText: words[0] }).first().waitFor();
+      await page.context().setOffline(true);
+      await page.locator(".frame > .lost").waitFor();
+      for (const word of words) must(await page.locator("main button", { hasText: word }).first().isDisabled(), `${screen}: ${word} is on`);
+      await page.context().setOffline(false);
+      await page.locator(".frame > .lost").waitFor({ state: "detached" });
+      must(await page.locator("main button", { hasText: words[0] }).first().isEnabled(), `${screen}: ${words[0]} stays off`);
+    }
+    await page.goto(`${server.url}/#/session/${s.id}`);
+    await page.locator(".mode select").waitFor();
+    await page.context().setOffline(true);
+    await page.locator(".mode select[disabled]").waitFor();
+    await page.context().setOffline(false);
+  },
   async "a request that times out or is taken back says so"(server) {
     const s = await server.session({ approvalTimeoutSeconds: 15 }), page = await person(server);
     await server.bash(s, "make one", "c1");

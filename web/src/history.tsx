@@ -167,7 +167,7 @@ export function History() {
   return (
     <main class="screen">
       <header class="head"><h1>History</h1><span class="grow" />
-        <button type="button" onClick={() => save("csv")}>Export CSV</button><button type="button" onClick={() => save("jsonl")}>Export JSON Lines</button></header>
+        <button type="button" disabled={connection !== "live"} onClick={() => save("csv")}>Export CSV</button><button type="button" disabled={connection !== "live"} onClick={() => save("jsonl")}>Export JSON Lines</button></header>
       <div class="filters">
         <input type="search" aria-label="Search the history" placeholder="Search commands, files and words  ( / )" value={wanted.text} onInput={(event) => set({ text: event.currentTarget.value })} />
         <Select label="Decision" value={wanted.decision} all={OUTCOMES} set={(decision) => set({ decision })} />

@@ -10,7 +10,7 @@ interface Delivery { deliveryId: string; toolCallId: string; person: string; cha
 const SHOWN = 50;
 
 export function Messages() {
-  const { me } = useStore();
+  const { me, connection } = useStore();
   const now = useNow();
   const [channels, setChannels] = useState<Channel[]>([]), [sent, setSent] = useState<Delivery[]>([]);
   const load = () => void Promise.all([get("/api/channels"), get("/api/deliveries")]).then(([first, second]) => { setChannels(first.channels); setSent(second.deliveries); }, () => {});
@@ -26,7 +26,7 @@ export function Messages() {
         <tbody>{named.map((channel) => <tr>
           <td><Shown text={channel.name} line />{channel.lastError && <div class="bad small">Reaches nobody: <Shown text={channel.lastError} line /></div>}</td>
           <td>{channel.type}</td><td>{channel.sent}</td><td>{channel.failed}</td>
-          <td class="right">{me?.role === "admin" && <button type="button" class="small" onClick={() => void test(channel.name)}>Test</button>}</td></tr>)}</tbody>
+          <td class="right">{me?.role === "admin" && <button type="button" class="small" disabled={connection !== "live"} onClick={() => void test(channel.name)}>Test</button>}</td></tr>)}</tbody>
       </table></div>
       {sent.length > 0 && <details><summary>The last {Math.min(sent.length, SHOWN)} messages about calls</summary>
         <div class="table-box" tabIndex={0} role="region" aria-label="Messages sent"><table>

@@ -7,17 +7,17 @@ import { ago, clock, Shown } from "./text";
 const KINDS: Record<string, string> = { webauthn: "Passkey", ed25519: "Key file", sshsig: "Security key of SSH" };
 
 export function Passkeys() {
-  const { me } = useStore();
+  const { me, connection } = useStore();
   const now = useNow();
   const [known, setKnown] = useState<{ signed: string; keys: PersonKey[] } | null>(null);
-  const [name, setName] = useState(""), [busy, setBusy] = useState(false), [codes, setCodes] = useState<string[]>([]);
+  const [name, setName] = useState(""), [sending, setSending] = useState(false), [codes, setCodes] = useState<string[]>([]);
   const load = () => keys().then(setKnown, () => setKnown(null));
   useEffect(() => void load(), []);
   if (!known) return null;
-  const active = known.keys.filter((key) => !key.revokedAt);
+  const busy = sending || connection !== "live", active = known.keys.filter((key) => !key.revokedAt);
   const act = (what: Promise<unknown>, done: string) => {
-    setBusy(true);
-    what.then(() => { toast(done, "good"); setName(""); }, (error: Error) => toast(error.message, "bad")).finally(() => { setBusy(false); void load(); });
+    setSending(true);
+    what.then(() => { toast(done, "good"); setName(""); }, (error: Error) => toast(error.message, "bad")).finally(() => { setSending(false); void load(); });
   };
   const recover = () => {
     const code = prompt("One of your recovery codes. The new passkey signs after a while; until then any key can revoke it.");

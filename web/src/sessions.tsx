@@ -238,10 +238,11 @@ function RunOf({ calls, session }: { calls: CallOf[]; session: Session | undefin
 }
 
 function Mode({ session }: { session: Session }) {
+  const { connection } = useStore();
   const [mode, setMode] = useState(session.permissionMode);
   useEffect(() => setMode(session.permissionMode), [session.permissionMode]);
   if (!canAnswer()) return <span class="chip">{modeName(mode)}</span>;
-  return <label class="mode">Permission mode<select value={mode} onChange={(event) => {
+  return <label class="mode">Permission mode<select value={mode} disabled={connection !== "live"} onChange={(event) => {
     const wanted = event.currentTarget.value;
     if (wanted === "bypassPermissions" && !confirm("Everything that no rule denies will run without asking. Switch?")) { event.currentTarget.value = mode; return; }
     changeSigned("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { permissionMode: wanted }).then((changed_) => {
@@ -314,8 +315,8 @@ export function SessionView({ id }: { id: string }) {
       <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
       {session && <div class="facts"><span class="mono dim" title={session.cwd}><Shown text={session.cwd || "no folder"} line /></span>
         <Copy text={id} short={`${id.slice(0, 8)}…${id.slice(-4)}`} /><Mode session={session} /><span class="grow" />
-        {run && offers("/api/agent-requests/{request}/cancel") && <button type="button" class="danger" onClick={() => void call("POST", `/api/agent-requests/${encodeURIComponent(run)}/cancel`, {}).catch((error: Error) => toast(error.message, "bad"))}>Cancel the run</button>}
-        {wrapped && elsewhere.data.status === "running" && canAnswer() && <button type="button" class="danger" onClick={() => void call("POST", `/api/sessions/${encodeURIComponent(id)}/interrupt`, {}).then(() => toast("Interrupting"), (error: Error) => toast(error.message, "bad"))}>Interrupt</button>}
+        {run && offers("/api/agent-requests/{request}/cancel") && <button type="button" class="danger" disabled={connection !== "live"} onClick={() => void call("POST", `/api/agent-requests/${encodeURIComponent(run)}/cancel`, {}).catch((error: Error) => toast(error.message, "bad"))}>Stop the run</button>}
+        {wrapped && elsewhere.data.status === "running" && canAnswer() && <button type="button" class="danger" disabled={connection !== "live"} onClick={() => void call("POST", `/api/sessions/${encodeURIComponent(id)}/interrupt`, {}).then(() => toast("Interrupting"), (error: Error) => toast(error.message, "bad"))}>Interrupt</button>}
       </div>}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {from > 0 && <button type="button" onClick={() => setShownCount(shownCount + 500)}>{from} earlier</button>}
