@@ -20,7 +20,7 @@ build:               ## build build/nod and nothing else
 
 test: build          ## every test: unit, contract, conversations, crash, fuzz corpus, style
 	@dev/setup test
-	@ninja -C $(BUILD) nod-bench >/dev/null
+	@ninja -C $(BUILD) nod-bench u_http_memory >/dev/null
 	@dev/test
 
 check:               ## a minute before a commit: style, layers, unit tests, a handful of conversations
