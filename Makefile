@@ -106,7 +106,8 @@ packages: static     ## npm and pip packages of the static program, its SBOM and
 	@dev/packages
 
 image:               ## a container image named nod, by podman or docker
-	@$$(command -v podman || command -v docker || echo podman) build -f packaging/Containerfile -t nod .
+	@$$(if command -v podman >/dev/null; then echo podman build --format docker; else echo docker build; fi) -f packaging/Containerfile \
+	  --build-arg NOD_COMMIT=$$(git rev-parse --short=12 HEAD) -t nod .
 
 deb:                 ## a Debian package of HEAD for this release of Debian, into build-dist
 	@dev/setup package

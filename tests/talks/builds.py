@@ -40,6 +40,21 @@ def test_an_image_takes_no_build_folder_and_keeps_its_data(world):
         must("\nVOLUME /data" in file.read(), "what is kept would go with the container")
 
 
+def test_make_image_keeps_the_health_check_and_names_the_commit(world):
+    """podman leaves HEALTHCHECK out of an image unless it has docker's format; docker knows no such option."""
+    for engine, options in (("podman", "build --format docker -f"), ("docker", "build -f")):
+        folder = os.path.join(world.folder, engine)
+        os.mkdir(folder)
+        shutil.copy(os.path.join(ROOT, "Makefile"), folder)
+        program(folder, f"bin/{engine}", 'echo "ran: $@"')
+        program(folder, "bin/git", "echo 0123456789ab")
+        for name in ("sh", "sed", "nproc"):
+            os.symlink(shutil.which(name), os.path.join(folder, "bin", name))
+        run = subprocess.run([shutil.which("make"), "image"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                             env={"PATH": f"{folder}/bin", "MAKEFLAGS": ""})
+        must(f"ran: {options}" in run.stdout and "--build-arg NOD_COMMIT=0123456789ab" in run.stdout, run.stdout)
+
+
 def test_the_service_is_confined(world):
     """Below 3.0 of 10 in systemd's own count of what a service could reach."""
     if not shutil.which("systemd-analyze"):
