@@ -196,9 +196,10 @@ _Noreturn void box_main(int argc, char **argv)
     pid_t first = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
     if (first == 0)
         be_first(&box, argv + first_word, uid, gid);
+    int reason = errno; /* of the clone: the socket is closed below, or was never there */
     (void)close(SUPERVISOR_FD_NET);
     if (first < 0)
-        report(SUPERVISOR_FAILED, errno);
+        report(SUPERVISOR_FAILED, reason);
     else
         wait_for(first);
     if (held >= 0)
