@@ -385,21 +385,13 @@ struct rc postgres_connect(struct postgres_handle *handle, int64_t deadline_us, 
 
 /* ---- notifications of other nodes' groups ---- */
 
-/* Reads a notification "NODE SEQ": the store is durable up to SEQ. Returns whether it comes from another node. */
-static bool take_notice(const char *text, const struct postgres_handle *writer)
-{
-    size_t n = strcspn(text, " ");
-    if (text[n])
-        memory_note_durable(writer->memory, strtoull(text + n + 1, NULL, 10));
-    return !str_eq((struct str){text, n}, str_of(writer->id.text));
-}
-
 /* Takes all that has come; true when any of it is not of this writer. */
-static bool heard_of_others(struct postgres_handle *ear, const struct postgres_handle *writer)
+static bool heard_of_others(struct postgres_handle *handle, struct postgres_handle *ear,
+                            const struct postgres_handle *writer)
 {
     bool any = false;
     for (PGnotify *notify; ear->conn && (notify = pq.PQnotifies(ear->conn));) {
-        any = take_notice(notify->extra, writer) || any;
+        any = notices_take(&handle->notices, handle->memory, str_of(writer->id.text), notify->be_pid, notify->extra) || any;
         pq.PQfreemem(notify);
     }
     return any;
@@ -441,11 +433,12 @@ static struct rc postgres_wait(struct backend_handle *opaque, const struct backe
     int64_t deadline_us = clock_steady_us() + (int64_t)timeout_ms * 1000;
     CHECK(handle->role == BACKEND_FOLLOWER);
     if (!ear->conn) {
+        handle->notices.missed = true;
         TRY(open_ear(handle, ear, err));
         if (ear->conn)
             return RC_OK;
     }
-    while (!heard_of_others(ear, writer)) {
+    while (!heard_of_others(handle, ear, writer)) {
         int64_t left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
         struct pollfd fds[] = {{.fd = ear->conn ? pq.PQsocket(ear->conn) : -1, .events = POLLIN},
                                {.fd = stop_fd, .events = POLLIN}};
@@ -499,6 +492,7 @@ void postgres_close(struct postgres_handle *handle)
     if (handle->memory)
         memory_close(handle->memory);
     postgres_disconnect(handle);
+    notices_clear(&handle->notices);
     free(handle->url);
     free(handle);
 }

@@ -16,6 +16,7 @@
 #include "base/library.h"
 #include "store/backend.h"
 #include "store/memory.h"
+#include "store/postgres_notice.h"
 #include "store/postgres_sql.h"
 
 #if __has_include(<libpq-fe.h>)
@@ -39,7 +40,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 36, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 37, CHANNEL_BYTES = 40 };
 
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct postgres_handle {
@@ -59,6 +60,7 @@ struct postgres_handle {
     /* For a follower behind a connection pooler: a direct connection for notifications; NULL: `conn` receives them. */
     struct postgres_handle *ear;
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
+    struct notices notices; /* for a follower */
 
     /* Used by the writer only. */
     struct id id;           /* names this handle in notifications and in the table `nodes` */

@@ -317,22 +317,44 @@ static struct rc count_durable(struct postgres_handle *handle, const PGresult *r
                                          : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
-/* Reads new events for the follower in one statement, which has its own snapshot. The first row is the last event that
- * is known, without its data (kind 0), if the store still has it. */
+static void note_peers(struct notices *notices, const PGresult *rows, int64_t asked_us)
+{
+    int count = pq.PQntuples(rows);
+    notices->peer_count = 0;
+    notices->peers_us = asked_us;
+    for (int i = 0; i < count && notices->peer_count < PEERS_MAX; i++)
+        notices->peers[notices->peer_count++] = row_int(rows, i, 0);
+}
+
+/* Gives the follower new events: those that notifications brought, or else reads in one statement, which has its own
+ * snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it. */
 static struct rc follow_once(struct postgres_handle *handle, struct read *read,
                              const struct postgres_question *question, struct err *err)
 {
     ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
+    RESULT_SCOPE(peers);
+    CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
+    if (notices_answer(&handle->notices, handle->memory, read))
+        return RC_OK;
+    notices_clear(&handle->notices);
+    handle->notices.missed = true; /* until this look has succeeded */
     struct anchor anchor = memory_anchor(handle->memory);
     struct params params = question->params;
     struct digest hash;
-    CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
+    bool ask_peers = notices_peers_due(&handle->notices);
+    int64_t asked_us = clock_steady_us();
     params_int(&params, &scratch, (int64_t)anchor.seq);
     postgres_send(handle, SQL_FOLLOW, &params);
+    if (ask_peers)
+        postgres_send(handle, SQL_PEERS, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_take(handle, &rows, err));
+    if (ask_peers)
+        TRY(postgres_take(handle, &peers, err));
     TRY(postgres_end(handle, err));
+    if (ask_peers)
+        note_peers(&handle->notices, peers, asked_us);
     bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE &&
                  row_digest(rows, 0, EVENT_COLUMN_COUNT, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
@@ -341,7 +363,9 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
     TRY(postgres_remember(handle, rows, found, end, err));
     TRY(fill_events_from(read, rows, found, end, err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
-    return fill_gone(handle, read, err);
+    TRY(fill_gone(handle, read, err));
+    handle->notices.missed = false;
+    return RC_OK;
 }
 
 /* The follower does not wait here: its thread tries again by itself. */

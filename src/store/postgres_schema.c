@@ -137,6 +137,14 @@ static const char *const step_5[] = {
     " h_session, h_first, h_last, h_changed, h_hash, h_no,"                                             \
     " o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline, answered,"                            \
     " seen_session, seen_hash, new_call, new_session, known_seq, known_hash, part_end, version"
+#define KEEP_FIRST                                                                                      \
+    "  IF lent = 1 THEN PERFORM " SETTINGS("true") "; END IF;\n"                                        \
+    "  IF current_setting('transaction_isolation') <> 'read committed' THEN\n"                          \
+    "    RAISE EXCEPTION 'default_transaction_isolation must be read committed';\n"                     \
+    "  END IF;\n"                                                                                       \
+    "  PERFORM " TAKE_LOCK ";\n"                                                                        \
+    "  last := put(" PUT_NAMES ", false);\n"                                                            \
+    "  IF last < 0 THEN RETURN; END IF;\n"
 #define MOVED(seq) "CASE WHEN " seq " > known_seq THEN " seq " + shift ELSE " seq " END"
 
 static const char *const step_6[] = {
@@ -189,13 +197,7 @@ static const char *const step_6[] = {
     "CREATE PROCEDURE keep(" PUT_TYPES ", channel text, node text, lent bigint, INOUT last bigint)\n"
     "LANGUAGE plpgsql AS $$\n"
     "BEGIN\n"
-    "  IF lent = 1 THEN PERFORM " SETTINGS("true") "; END IF;\n"
-    "  IF current_setting('transaction_isolation') <> 'read committed' THEN\n"
-    "    RAISE EXCEPTION 'default_transaction_isolation must be read committed';\n"
-    "  END IF;\n"
-    "  PERFORM " TAKE_LOCK ";\n"
-    "  last := put(" PUT_NAMES ", false);\n"
-    "  IF last < 0 THEN RETURN; END IF;\n"
+    KEEP_FIRST
     "  PERFORM set_config('synchronous_commit', 'off', true);\n"
     "  COMMIT;\n"
     "  PERFORM set_config('lock_timeout', '0', true), " SYNCED("true") ",\n"
@@ -204,7 +206,28 @@ static const char *const step_6[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6};
+/* A group's events go with the notification when they are small (postgres_notice.c), unless somebody who listens has
+ * stopped and lets the queue of notifications grow. */
+static const char *const step_7[] = {
+    "CREATE PROCEDURE keep(" PUT_TYPES ", channel text, node text, lent bigint, told text, INOUT last bigint)\n"
+    "LANGUAGE plpgsql AS $$\n"
+    "DECLARE link bytea := known_hash;\n"
+    "BEGIN\n"
+    KEEP_FIRST
+    "  IF told <> '' AND last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"
+    "  PERFORM set_config('synchronous_commit', 'off', true);\n"
+    "  COMMIT;\n"
+    "  IF told <> '' AND octet_length(told) < current_setting('block_size')::int - 1000\n"
+    "    AND pg_notification_queue_usage() < 0.1 THEN\n"
+    "    told := concat_ws(' ', '', last, known_seq, encode(link, 'hex'), told);\n"
+    "  ELSE told := ''; END IF;\n"
+    "  PERFORM set_config('lock_timeout', '0', true), " SYNCED("true") ", pg_logical_emit_message(true, 'nod', ''),\n"
+    "    pg_notify(channel, node || ' ' || last + cardinality(e_seq) || told);\n"
+    "END $$",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

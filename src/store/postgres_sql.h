@@ -85,7 +85,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)"                                                              \
       " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0, 0 FROM events WHERE seq = $6::bigint")                  \
-    X(KEEP, FOR_WRITER, "CALL keep(" PUT_PARAMETERS ", $34, $35, $36, NULL)")                            \
+    X(KEEP, FOR_WRITER, "CALL keep(" PUT_PARAMETERS ", $34, $35, $36, $37, NULL)")                            \
     X(WRITE, FOR_WRITER, "SELECT put(" PUT_PARAMETERS ", true)")                                        \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \
@@ -120,6 +120,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
       "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1" \
       " ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")                                         \
+    X(PEERS, FOR_FOLLOWER, "SELECT pid FROM pg_stat_activity"                                           \
+      " WHERE usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)")                      \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
       " WHERE chain = " CHAIN_OF("$5") " AND seq > $1 AND ($2::bigint >> kind) & 1 = 1"                 \
       " ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                                                  \

@@ -237,6 +237,7 @@ static void send_write(struct postgres_handle *handle, struct facts *facts, cons
     COLUMNS_SCOPE(closed, COLUMN_BIGINT);
     COLUMNS_SCOPE(seen, COLUMN_TEXT, COLUMN_BYTES);
     COLUMNS_SCOPE(assumed, COLUMN_TEXT, COLUMN_TEXT);
+    BUF_SCOPE(told, NOTICE_BYTES_MAX);
     struct params params = {0};
     for (size_t i = 0; i < rows->count; i++) {
         put_event(&events, &rows->events[i]);
@@ -263,6 +264,8 @@ static void send_write(struct postgres_handle *handle, struct facts *facts, cons
         params_str(&params, str_of(handle->channel));
         params_str(&params, str_of(handle->id.text));
         params_int(&params, &facts->arena, handle->lent);
+        notice_write(&told, rows);
+        params_str(&params, buf_str(&told));
     }
     postgres_send(handle, handle->locked ? SQL_WRITE : SQL_KEEP, &params);
 }

@@ -26,6 +26,7 @@ import front   # noqa: E402
 import history  # noqa: E402
 import messages  # noqa: E402
 import nodes   # noqa: E402
+import notices  # noqa: E402
 import outage  # noqa: E402
 import parts   # noqa: E402
 import pooler  # noqa: E402
@@ -36,7 +37,7 @@ import standby  # noqa: E402
 import stopped  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (dumps, nodes, durable, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
+MODULES = (dumps, nodes, notices, durable, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
 
 ABOUT_THE_STORE = ("calls:", "decisions:", "pending:", "stream:", "socket:", "restart", "kill", "verify", "archive", "history", "store",
                    "agent_state:", "exact:", "race:", "second_server:", "slow_reader:", "graceful:", "waiters:", "projects:", "search:", "marks:")

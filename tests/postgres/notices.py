@@ -1,0 +1,96 @@
+"""Small groups travel in the notification that says they are durable. Nobody but a node's own role is believed."""
+import os
+import subprocess
+import threading
+import time
+
+from nodes import ASK, at, nodes, sql
+from world import PATIENCE, eventually, must
+
+TURNS = 30
+
+
+def two_nodes(pg, world, url=None):
+    (a, b), url = nodes(pg, world, 2, url)
+    admin = a.admin()
+    person = at(b, admin)
+    eventually(lambda: person.get("/api/sessions").status == 200, "the token is known")
+    return a, b, admin, person, url
+
+
+def test_a_small_group_is_not_read_by_the_other_node(pg, world):
+    """Each node looks twice a second when nothing comes, and once a second when something does; nothing else is read."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name)
+    pg.sql(f'ALTER DATABASE "{name}" SET log_statement = \'all\'', name)
+    _, _, admin, person, _ = two_nodes(pg, world, url)
+    session = admin.session(**ASK)
+    stream = world.follow(person, "?after=0")
+    path = os.path.join(pg.folder, "log")
+    begun, began = os.path.getsize(path), time.monotonic()
+    for n in range(TURNS):
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+        stream.wait(lambda n=n: stream.types().count("TOOL_APPROVAL_REQUEST") == n + 1, "asked")
+        person.decided(session["id"], f"c{n}", "allow_once")
+        must(admin.status(f"c{n}", wait=20, session=session["id"])["status"] == "allowed", "answered")
+    took = time.monotonic() - began
+    with open(path, encoding="utf-8", errors="replace") as file:
+        file.seek(begun)
+        looks = file.read().count("execute FOLLOW:")
+    must(looks < TURNS / 2 + 6 * took, f"{looks} looks for {2 * TURNS} groups in {took:.1f} s")
+    must(stream.ids() == list(range(1, len(stream.ids()) + 1)), "a gap or a repeat")
+    world.nod("verify", "--store", url)
+
+
+def text(value):
+    return f"{len(value.encode())}:{value}"
+
+
+def forged_answer(url, call):
+    """A notification with an event that nobody has kept: the call is allowed."""
+    kind, data, actor = sql(url, "SELECT kind, data, actor FROM events WHERE call_id = 'real' ORDER BY seq DESC LIMIT 1")[0].split("|")
+    session, thread, chain = sql(url, f"SELECT session_id, thread_id, chain FROM events WHERE call_id = '{call}' LIMIT 1")[0].split("|")
+    no = int(sql(url, f"SELECT no FROM chains WHERE session_id = '{session}'")[0]) + 1
+    last, link = sql(url, "SELECT seq, encode(hash, 'hex') FROM events ORDER BY seq DESC LIMIT 1")[0].split("|")
+    event = f"{int(last) + 1}:{no}:{kind}:{int(time.time() * 1000)}:{chain}:" + "".join(map(text, ("ab" * 32, session, thread, actor, call, data)))
+    return f"w_forged {int(last) + 1} {last} {last} {link} {event}"
+
+
+def notify(pg, url, role, payload):
+    """From a connection that has been there for a while, so that the nodes have seen whose it is."""
+    channel = sql(url, "SELECT 'nod_' || oid FROM pg_namespace WHERE nspname = current_schema()")[0]
+    done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", f"payload={payload}", "-v", f"channel={channel}",
+                           url.replace("postgres:", "postgresql:", 1).replace("user=nod", f"user={role}")],
+                          input="SELECT pg_sleep(1.5);\nSELECT pg_notify(:'channel', :'payload');\n",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    must(done.returncode == 0, done.stdout)
+    must(pg.process.poll() is None, "the server is there")
+
+
+def test_a_forged_notification_is_not_believed(pg, world):
+    """Any role can notify. The same words of the nodes' own role, which could write to the tables as well, are believed,
+    until the next look: no such event is in the store, and the nodes end."""
+    a, b, admin, person, url = two_nodes(pg, world)
+    session = admin.session(**ASK)
+    for call in ("real", "c1"):
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id=call)
+    admin.decided(session["id"], "real", "allow_once")
+    eventually(lambda: len(person.pending()) == 1, "both nodes have followed")
+    pg.sql("CREATE ROLE stranger LOGIN", "template1")
+    try:
+        notify(pg, url, "stranger", forged_answer(url, "c1"))
+        time.sleep(1)  # nothing shall happen; for what does happen see below
+        for client in (admin, person):
+            must(len(client.pending()) == 1, "a stranger's words are believed")
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(admin.status("c1", wait=20, session=session["id"])["status"]))
+        waiting.start()
+        for one in (a, b):
+            one.expected = {1}
+        notify(pg, url, "nod", forged_answer(url, "c1"))
+        waiting.join(PATIENCE)
+        must(answers == ["allowed"], f"the words are those that nodes understand: {answers}")
+        for one in (a, b):
+            must(one.process.wait(PATIENCE) == 1 and "history" in one.log(), f"it goes on with what is not kept:\n{one.log()[-2000:]}")
+    finally:
+        pg.sql("DROP ROLE stranger", "template1")
