@@ -391,7 +391,8 @@ static bool heard_of_others(struct postgres_handle *handle, struct postgres_hand
 {
     bool any = false;
     for (PGnotify *notify; ear->conn && (notify = pq.PQnotifies(ear->conn));) {
-        any = notices_take(&handle->notices, handle->memory, str_of(writer->id.text), notify->be_pid, notify->extra) || any;
+        any = notices_take(&handle->notices, handle->memory, str_of(writer->id.text), notify->be_pid,
+                           notify->extra) || any;
         pq.PQfreemem(notify);
     }
     return any;
