@@ -163,6 +163,9 @@ static struct rc check_late(struct sqlite_walk *walk, struct err *err)
 {
     if (walk->version < SQLITE_VERSION_LATE)
         return RC_OK;
+    if (!walk->verifier.archive)
+        TRY(check_none(walk, "SELECT " INDEXED_SEQ " WHERE " INDEXED_SEQ " > (SELECT max(last_seq) FROM groups)",
+                       "the lists of sessions and calls are said to reach beyond the last event", err));
     TRY(check_none(walk,
                    "SELECT s.seq FROM session_events s LEFT JOIN events e ON e.seq = s.seq"
                    " WHERE e.chain IS NOT s.chain OR s.block <> s.seq >> 12 OR s.seq > " INDEXED_SEQ " LIMIT 1",

@@ -124,6 +124,16 @@ def test_a_broken_chain_is_not_built_upon(world):
     refused(world, "--data", world.data, words=["nod"])
 
 
+def test_lists_that_reach_beyond_the_end(world):
+    """A server does not start on them, and `nod verify`, which it names, finds it."""
+    path = kept(world)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE meta SET value = value + 1 WHERE name = 'indexed'")
+    database.close()
+    refused(world, "--data", world.data, words=["nod verify"])
+    must("beyond the last event" in world.nod("verify", "--data", world.data, exits=1).stdout, "verify finds nothing")
+
+
 def test_a_folder_others_may_write_to(world):
     os.mkdir(world.data)
     os.chmod(world.data, 0o777)
