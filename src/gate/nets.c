@@ -302,7 +302,8 @@ struct egress_host *nets_host(struct gate *gate, struct str session, struct str 
                               struct str actor)
 {
     struct net_host *net = heap_new(sizeof *net);
-    *net = (struct net_host){.host = {judge, keep, release}, .gate = gate, .session = copy(session),
-                             .thread = copy(thread), .call = copy(call), .actor = copy(actor)};
+    *net = (struct net_host){.host = {.judge = judge, .keep = keep, .release = release}, .gate = gate,
+                             .session = copy(session), .thread = copy(thread), .call = copy(call),
+                             .actor = copy(actor)};
     return &net->host;
 }

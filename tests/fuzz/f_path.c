@@ -8,9 +8,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct places places = {
-    .cwd = {STR("/home/u/proj/sub"), STR("/home/u/proj/sub")},
-    .project = {STR("/home/u/proj"), STR("/home/u/proj")},
-    .home = {STR("/home/u"), STR("/home/u")},
+    .cwd = {.named = STR("/home/u/proj/sub"), .real = STR("/home/u/proj/sub")},
+    .project = {.named = STR("/home/u/proj"), .real = STR("/home/u/proj")},
+    .home = {.named = STR("/home/u"), .real = STR("/home/u")},
 };
 
 static bool normal(struct str path)

@@ -15,8 +15,8 @@
 #define SWITCH_BEGIN(save, bottom, size) __sanitizer_start_switch_fiber((save), (bottom), (size))
 #define SWITCH_END(saved, bottom, size) __sanitizer_finish_switch_fiber((saved), (bottom), (size))
 #else
-#define SWITCH_BEGIN(save, bottom, size) (void)(save)
-#define SWITCH_END(saved, bottom, size) (void)(saved)
+#define SWITCH_BEGIN(save, bottom, size) ((void)(save), (void)(bottom), (void)(size))
+#define SWITCH_END(saved, bottom, size) ((void)(saved), (void)(bottom), (void)(size))
 #endif
 
 enum { STACK_BYTES = 512 << 10, MUTEXES_MAX = 64, DESCRIPTORS_MAX = 256, DESCRIPTOR_FIRST = 100000 };

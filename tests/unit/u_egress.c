@@ -219,7 +219,8 @@ static void hand_over(int channel, int listener, uint16_t port)
 static void stage_open(struct stage *stage, bool allows, bool private_too, int own_port, uint16_t forward)
 {
     int ends[2];
-    *stage = (struct stage){.host = {judge, keep, release}, .allows = allows, .private_too = private_too};
+    *stage = (struct stage){.host = {.judge = judge, .keep = keep, .release = release}, .allows = allows,
+                            .private_too = private_too};
     stage->keeps = true;
     stage->listener = listen_here(&stage->port);
     stage->upstream = listen_here(&stage->upstream_port);

@@ -51,8 +51,8 @@ static void other_data_is_refused(void **state)
 {
     static const char *const texts[] = {
         "", "null", "[]", "{}", "{\"archive\":\"a\"}",
-        "{\"archive\":\"a\",\"archiveDigest\":\"00\",\"events\":1,\"calls\":0,\"firstSeq\":1,\"lastSeq\":1,"
-        "\"hash\":\"00\"}",
+        ("{\"archive\":\"a\",\"archiveDigest\":\"00\",\"events\":1,\"calls\":0,\"firstSeq\":1,\"lastSeq\":1,"
+         "\"hash\":\"00\"}"),
     };
     ARENA_SCOPE(arena);
     struct archived after;

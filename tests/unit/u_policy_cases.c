@@ -86,12 +86,13 @@ static void take_setting(struct setting *setting, struct str text)
         struct resolved_path *link = &setting->links[setting->link_count++];
         const char *arrow = memmem(text.p, text.n, " -> ", 4);
         assert_non_null(arrow);
-        *link = (struct resolved_path){str_sub(text, 0, (size_t)(arrow - text.p)),
-                                       str_sub(text, (size_t)(arrow - text.p) + 4, text.n), true, false};
+        *link = (struct resolved_path){.path = str_sub(text, 0, (size_t)(arrow - text.p)),
+                                       .real = str_sub(text, (size_t)(arrow - text.p) + 4, text.n), .exists = true};
         return;
     }
     if (take(&text, "shared ")) {
-        setting->links[setting->link_count++] = (struct resolved_path){text, text, true, true};
+        setting->links[setting->link_count++] = (struct resolved_path){.path = text, .real = text, .exists = true,
+                                                                        .shared = true};
         return;
     }
     if (take(&text, "own ")) {

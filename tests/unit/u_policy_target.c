@@ -45,7 +45,7 @@ static unsigned throw_dice(unsigned sides)
 
 static void make_shape(char *shape)
 {
-    static const char *const pieces[] = {"a", "b", "c", ".", "\x02", "\x03", "\x01", "\x04" "ab\x05", "a", "b"};
+    static const char *const pieces[] = {"a", "b", "c", ".", "\x02", "\x03", "\x01", ("\x04" "ab\x05"), "a", "b"};
     for (unsigned n = throw_dice(6) + 1; n; n--)
         shape = stpcpy(shape, pieces[throw_dice(sizeof pieces / sizeof *pieces)]);
 }
@@ -113,7 +113,7 @@ static struct path make_path(const char *const *names, unsigned count, char *tex
 
 static void test_paths_meet_as_the_model(void **state)
 {
-    static const char *const shapes[] = {"a", "ab", "b", ".b", "\x01", "\x02", "a\x02", "\x02" "b"};
+    static const char *const shapes[] = {"a", "ab", "b", ".b", "\x01", "\x02", "a\x02", ("\x02" "b")};
     static const char *const names[] = {"a", "ab", "b", ".b", "*", "a*", "**", "?b"};
     (void)state;
     unsigned met = 0;
