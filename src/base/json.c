@@ -173,6 +173,34 @@ static const char *find_close(const char *from, const char *end)
     return NULL;
 }
 
+/* The rest of a string, up to its closing quote. `to` has room for all of it as it is escaped. */
+static struct rc read_escaped(struct json_reader *r, const char *close, char **to)
+{
+    for (;;) {
+        struct str rest = {r->at, (size_t)(close - r->at)};
+        size_t n = utf8_copy_plain(*to, rest);
+        *to += n;
+        r->at += n;
+        if (n == rest.n)
+            return RC_OK;
+        unsigned char c = (unsigned char)*r->at;
+        CHECK(c != '"');
+        if (c == '\\') {
+            r->at++;
+            TRY(read_escape(r, to));
+            continue;
+        }
+        if (c < 0x20)
+            return bad(r, "a control character in a string");
+        size_t bytes = utf8_valid_one((struct str){r->at, (size_t)(close - r->at)});
+        if (bytes == 0)
+            return bad(r, "invalid UTF-8");
+        memcpy(*to, r->at, bytes);
+        *to += bytes;
+        r->at += bytes;
+    }
+}
+
 /* r->at is at the opening quote. A decoded string is never longer than its escaped form. */
 static struct rc read_string(struct json_reader *r, struct str *ret_text)
 {
@@ -187,19 +215,11 @@ static struct rc read_string(struct json_reader *r, struct str *ret_text)
     if (!close)
         return bad(r, "a string is not closed");
     char *text = arena_bytes(r->arena, (size_t)(close - start));
-    char *to = text;
-    const char *from = start;
-    while (*r->at != '"') {
-        memcpy(to, from, (size_t)(r->at - from));
-        to += r->at - from;
-        r->at++;
-        TRY(read_escape(r, &to));
-        from = r->at;
-        TRY(skip_plain(r));
-    }
-    memcpy(to, from, (size_t)(r->at - from));
-    to += r->at - from;
-    r->at++;
+    size_t before = (size_t)(r->at - start);
+    memcpy(text, start, before);
+    char *to = text + before;
+    TRY(read_escaped(r, close, &to));
+    r->at = close + 1;
     *ret_text = (struct str){text, (size_t)(to - text)};
     return RC_OK;
 }

@@ -110,20 +110,34 @@ static size_t escape_sequence(struct buf *buf, struct str s)
     return n ? n : 1;
 }
 
-/* Texts without anything to escape are copied in one piece. */
+enum { AT_ONCE_BYTES = 4096 };
+
+/* Writes the beginning of a text and returns how much: up to a byte whose escape is not two bytes long. Longer texts
+ * are left out, because this takes room for twice their bytes before it is known what they need. */
+static size_t put_beginning(struct buf *buf, struct str s)
+{
+    size_t i = 0;
+    char letter;
+    char *to = s.n <= AT_ONCE_BYTES && 2 * s.n <= buf->max - buf->n ? room(buf, 2 * s.n) : NULL;
+    while (to && i < s.n) {
+        size_t n = utf8_copy_plain(to, (struct str){s.p + i, s.n - i});
+        to += n;
+        i += n;
+        if (i == s.n || !(letter = escape_letter((unsigned char)s.p[i])))
+            break;
+        *to++ = '\\';
+        *to++ = letter;
+        i++;
+    }
+    if (to)
+        buf->n = (size_t)(to - buf->p);
+    return i;
+}
+
 static void put_quoted(struct buf *buf, struct str s)
 {
-    char *to;
-    if (utf8_plain(s) == s.n && (to = room(buf, s.n + 2))) {
-        *to++ = '"';
-        if (s.n)
-            memcpy(to, s.p, s.n);
-        to[s.n] = '"';
-        buf->n += s.n + 2;
-        return;
-    }
-    buf_putc(buf, '"');
-    for (size_t i = 0; i < s.n;) {
+    put_byte(buf, '"');
+    for (size_t i = put_beginning(buf, s); i < s.n;) {
         size_t n = plain_run(s, i);
         if (i + n < s.n && (unsigned char)s.p[i + n] < 0x80) {
             put_run_escaped(buf, s.p + i, n);

@@ -2,8 +2,6 @@
  * width, controls), which are never obeyed and never matched. */
 #include "base/utf8.h"
 
-#include <endian.h>
-
 static bool tail(unsigned char c) { return (c & 0xc0) == 0x80; }
 
 size_t utf8_decode(struct str s, uint32_t *ret_code)
@@ -39,55 +37,25 @@ size_t utf8_valid_one(struct str s)
     return utf8_decode(s, &code);
 }
 
-/* Two times eight bytes at once, by the compiler's vectors; the signed comparison takes bytes from 0x80 on for
- * negative. No arrays, so that all stays in registers. */
-typedef signed char sixteen __attribute__((vector_size(16)));
-typedef uint64_t pair __attribute__((vector_size(16)));
-
-static uint64_t load_8(const char *p)
-{
-    uint64_t eight;
-    memcpy(&eight, p, sizeof eight);
-    return eight;
-}
-
-/* How many bytes stand before the first special one, of `a` and then of `b`: 16 when there is none. */
-static size_t plain_of_16(uint64_t a, uint64_t b)
-{
-    sixteen bytes = (sixteen)(pair){a, b};
-    pair special = (pair)((bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f));
-    if (special[0])
-        return (size_t)__builtin_ctzll(htole64(special[0])) / 8;
-    return 8 + (special[1] ? (size_t)__builtin_ctzll(htole64(special[1])) / 8 : 8);
-}
-
 size_t utf8_plain(struct str s)
 {
-    static const bool plain[256] = {
-        [' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... '~'] = true};
     size_t i = 0, n = 16;
     for (; s.n - i >= 16 && n == 16; i += n)
-        n = plain_of_16(load_8(s.p + i), load_8(s.p + i + 8));
-    if (n < 16)
+        n = utf8_plain_of_16(utf8_load_16(s.p + i));
+    if (n < 16 || i == s.n)
         return i;
-    if (s.n - i >= 8) { /* the last eight bytes overlap those before */
-        n = plain_of_16(load_8(s.p + i), load_8(s.p + s.n - 8));
-        return n < 8 ? i + n : s.n - 16 + n;
-    }
-    while (i < s.n && plain[(unsigned char)s.p[i]])
-        i++;
-    return i;
+    return i + utf8_plain_short((struct str){s.p + i, s.n - i});
 }
 
 bool utf8_only_seen(struct str s)
 {
-    sixteen bad = {0};
+    utf8_sixteen bad = {0};
     size_t i = 0;
     for (; s.n - i >= 16; i += 16) {
-        sixteen bytes = (sixteen)(pair){load_8(s.p + i), load_8(s.p + i + 8)};
+        utf8_sixteen bytes = utf8_load_16(s.p + i);
         bad |= ((bytes < 0x20) & (bytes != '\n') & (bytes != '\t')) | (bytes == 0x7f);
     }
-    bool fine = ((pair)bad)[0] == 0 && ((pair)bad)[1] == 0;
+    bool fine = utf8_first_of_16(bad) == 16;
     for (; fine && i < s.n; i++)
         fine = (s.p[i] >= ' ' && s.p[i] < 0x7f) || s.p[i] == '\n' || s.p[i] == '\t';
     return fine;

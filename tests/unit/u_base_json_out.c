@@ -177,6 +177,35 @@ static void strings_come_back(void **state)
     }
 }
 
+/* Whatever room is taken on the way, only what is written counts against the limit; and long texts of every kind come
+ * back. */
+static void limits_and_long_texts(void **state)
+{
+    (void)state;
+    struct str text = STR("a\nb\"c\\ and sixteen more \x01\xc3\xa9");
+    const char *written = "\"a\\nb\\\"c\\\\ and sixteen more \\u0001\xc3\xa9\"";
+    for (size_t max = 0; max < 60; max++) {
+        BUF_SCOPE(buf, max);
+        struct json_out out = json_out(&buf);
+        json_put_str(&out, text);
+        assert_int_equal(buf.over, strlen(written) > max);
+        if (!buf.over)
+            assert_string_equal(buf_c(&buf), written);
+    }
+    for (size_t n = 4080; n < 4110; n++) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(buf, 20000);
+        char *given = arena_bytes(&arena, n);
+        struct json_out out = json_out(&buf);
+        const struct json *value;
+        for (size_t i = 0; i < n; i++)
+            given[i] = i % 23 == 7 ? '\n' : i % 71 == 9 ? '"' : 'x';
+        json_put_str(&out, (struct str){given, n});
+        assert_true(rc_ok(json_parse(&arena, buf_str(&buf), &value, NULL)));
+        assert_true(str_eq(value->text, (struct str){given, n}));
+    }
+}
+
 static void doubles(void **state)
 {
     (void)state;
@@ -200,7 +229,7 @@ int main(void)
         cmocka_unit_test(objects_as_expressions), cmocka_unit_test(lists_of_a_statement),
         cmocka_unit_test(members_that_may_be_empty), cmocka_unit_test(members_of_another_object),
         cmocka_unit_test(strings), cmocka_unit_test(strings_come_back),
-        cmocka_unit_test(doubles),
+        cmocka_unit_test(limits_and_long_texts), cmocka_unit_test(doubles),
     };
     return cmocka_run_group_tests_name("base/json_out", tests, NULL, NULL);
 }

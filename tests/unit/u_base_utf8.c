@@ -130,6 +130,9 @@ static void plain_runs(void **state)
                 text[at] = (char)c;
                 bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
                 assert_int_equal(utf8_plain((struct str){text, n}), plain ? n : at);
+                char copy[sizeof text];
+                assert_int_equal(utf8_copy_plain(copy, (struct str){text, n}), plain ? n : at);
+                assert_memory_equal(copy, text, plain ? n : at);
                 bool seen = (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\n';
                 assert_int_equal(utf8_only_seen((struct str){text, n}), seen);
             }
