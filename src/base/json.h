@@ -74,8 +74,19 @@ void json_open(struct json_out *out, char bracket);   /* '{' or '[' */
 void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
 /* Turns the buffer's content into one line: line breaks between tokens become blanks. */
 void json_end_line(struct json_out *out);
-void json_key(struct json_out *out, const char *key);
 void json_key_str(struct json_out *out, struct str key);
+/* For a key that has nothing to escape, which is not looked at again. */
+void json_key_plain(struct json_out *out, struct str key);
+/* A key whose length the compiler knows stands in the source, where none has anything to escape. */
+static inline void json_key(struct json_out *out, const char *key)
+{
+    struct str text = str_of(key);
+    if (__builtin_constant_p(text.n))
+        json_key_plain(out, text);
+    else
+        json_key_str(out, text);
+}
+
 /* Invalid UTF-8 becomes U+FFFD: what we write can always be read. Characters that hide (utf8_hidden) are
  * escaped: it can be shown on a terminal too. */
 void json_put_str(struct json_out *out, struct str value);
@@ -90,17 +101,82 @@ void json_put_raw(struct json_out *out, struct str json);
 void json_put_time(struct json_out *out, int64_t at_ms);
 
 /* Key and value in one; the first two leave out an empty string or null. The last one begins an object or an array. */
-void json_member(struct json_out *out, const char *key, struct str value);
-void json_member_raw(struct json_out *out, const char *key, struct str json);
-void json_member_always(struct json_out *out, const char *key, struct str value);  /* an empty string, too */
-void json_member_or_null(struct json_out *out, const char *key, struct str value); /* null for an empty one */
-void json_member_u64(struct json_out *out, const char *key, uint64_t value);
-void json_member_i64(struct json_out *out, const char *key, int64_t value);
-void json_member_bool(struct json_out *out, const char *key, bool value);
-void json_member_flag(struct json_out *out, const char *key, bool value); /* true, or nothing */
-void json_member_null(struct json_out *out, const char *key);
-void json_member_time(struct json_out *out, const char *key, int64_t at_ms);
-void json_open_member(struct json_out *out, const char *key, char bracket);
+static inline void json_member(struct json_out *out, const char *key, struct str value)
+{
+    if (str_empty(value))
+        return;
+    json_key(out, key);
+    json_put_str(out, value);
+}
+
+static inline void json_member_raw(struct json_out *out, const char *key, struct str json)
+{
+    if (str_empty(json))
+        return;
+    json_key(out, key);
+    json_put_raw(out, json);
+}
+
+/* An empty string, too. */
+static inline void json_member_always(struct json_out *out, const char *key, struct str value)
+{
+    json_key(out, key);
+    json_put_str(out, value);
+}
+
+/* null for an empty one. */
+static inline void json_member_or_null(struct json_out *out, const char *key, struct str value)
+{
+    json_key(out, key);
+    if (str_empty(value))
+        json_put_null(out);
+    else
+        json_put_str(out, value);
+}
+
+static inline void json_member_u64(struct json_out *out, const char *key, uint64_t value)
+{
+    json_key(out, key);
+    json_put_u64(out, value);
+}
+
+static inline void json_member_i64(struct json_out *out, const char *key, int64_t value)
+{
+    json_key(out, key);
+    json_put_i64(out, value);
+}
+
+static inline void json_member_bool(struct json_out *out, const char *key, bool value)
+{
+    json_key(out, key);
+    json_put_bool(out, value);
+}
+
+/* true, or nothing. */
+static inline void json_member_flag(struct json_out *out, const char *key, bool value)
+{
+    if (value)
+        json_member_bool(out, key, true);
+}
+
+static inline void json_member_null(struct json_out *out, const char *key)
+{
+    json_key(out, key);
+    json_put_null(out);
+}
+
+static inline void json_member_time(struct json_out *out, const char *key, int64_t at_ms)
+{
+    json_key(out, key);
+    json_put_time(out, at_ms);
+}
+
+static inline void json_open_member(struct json_out *out, const char *key, char bracket)
+{
+    json_key(out, key);
+    json_open(out, bracket);
+}
+
 /* A member of another object, as it came there. */
 void json_put_member(struct json_out *out, const struct json *member);
 /* All members of another object (NULL: none) but the one of this name. */

@@ -149,31 +149,37 @@ static void put_quoted(struct buf *buf, struct str s)
         if (i < s.n)
             i += escape_sequence(buf, str_sub(s, i, s.n));
     }
-    buf_putc(buf, '"');
+    put_byte(buf, '"');
 }
 
-/* The quick way is for keys without characters that need an escape; both give the same bytes. */
-void json_key_str(struct json_out *out, struct str key)
+void json_key_plain(struct json_out *out, struct str key)
 {
+#ifdef __SANITIZE_ADDRESS__ /* tests write every key that stands in the source */
+    CHECK(utf8_plain(key) == key.n);
+#endif
     size_t bytes = key.n + 3 + out->comma;
-    char *to = key.n && utf8_plain(key) == key.n ? room(out->buf, bytes) : NULL;
-    if (to) { /* nearly always: in one piece */
-        if (out->comma)
-            *to++ = ',';
-        *to++ = '"';
-        memcpy(to, key.p, key.n);
-        memcpy(to + key.n, "\":", 2);
-        out->buf->n += bytes;
-        out->comma = false;
+    char *to = room(out->buf, bytes);
+    if (!to)
         return;
-    }
-    comma(out);
-    put_quoted(out->buf, key);
-    buf_putc(out->buf, ':');
+    if (out->comma)
+        *to++ = ',';
+    *to++ = '"';
+    if (key.n < 16)
+        utf8_copy_short(to, key);
+    else
+        memcpy(to, key.p, key.n);
+    memcpy(to + key.n, "\":", 2);
+    out->buf->n += bytes;
     out->comma = false;
 }
 
-void json_key(struct json_out *out, const char *key) { json_key_str(out, str_of(key)); }
+void json_key_str(struct json_out *out, struct str key)
+{
+    comma(out);
+    put_quoted(out->buf, key);
+    put_byte(out->buf, ':');
+    out->comma = false;
+}
 
 void json_put_str(struct json_out *out, struct str value)
 {
@@ -226,79 +232,6 @@ void json_put_time(struct json_out *out, int64_t at_ms)
     stamp_format(at_ms, text);
     comma(out);
     put_quoted(out->buf, str_of(text));
-}
-
-void json_member(struct json_out *out, const char *key, struct str value)
-{
-    if (str_empty(value))
-        return;
-    json_key(out, key);
-    json_put_str(out, value);
-}
-
-void json_member_raw(struct json_out *out, const char *key, struct str json)
-{
-    if (str_empty(json))
-        return;
-    json_key(out, key);
-    json_put_raw(out, json);
-}
-
-void json_member_always(struct json_out *out, const char *key, struct str value)
-{
-    json_key(out, key);
-    json_put_str(out, value);
-}
-
-void json_member_or_null(struct json_out *out, const char *key, struct str value)
-{
-    json_key(out, key);
-    if (str_empty(value))
-        json_put_null(out);
-    else
-        json_put_str(out, value);
-}
-
-void json_member_u64(struct json_out *out, const char *key, uint64_t value)
-{
-    json_key(out, key);
-    json_put_u64(out, value);
-}
-
-void json_member_i64(struct json_out *out, const char *key, int64_t value)
-{
-    json_key(out, key);
-    json_put_i64(out, value);
-}
-
-void json_member_bool(struct json_out *out, const char *key, bool value)
-{
-    json_key(out, key);
-    json_put_bool(out, value);
-}
-
-void json_member_flag(struct json_out *out, const char *key, bool value)
-{
-    if (value)
-        json_member_bool(out, key, true);
-}
-
-void json_member_null(struct json_out *out, const char *key)
-{
-    json_key(out, key);
-    json_put_null(out);
-}
-
-void json_member_time(struct json_out *out, const char *key, int64_t at_ms)
-{
-    json_key(out, key);
-    json_put_time(out, at_ms);
-}
-
-void json_open_member(struct json_out *out, const char *key, char bracket)
-{
-    json_key(out, key);
-    json_open(out, bracket);
 }
 
 void json_put_member(struct json_out *out, const struct json *member)

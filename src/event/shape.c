@@ -99,7 +99,7 @@ static void put_word(struct json_out *out, const struct shape_words *choice, uns
 
 static void put_member(struct json_out *out, const struct shape_field *field, const void *member)
 {
-    json_key_str(out, (struct str){field->wire, field->wire_bytes});
+    json_key_plain(out, (struct str){field->wire, field->wire_bytes});
     switch (field->type) {
     case SHAPE_TEXT: json_put_str(out, *(const struct str *)member); break;
     case SHAPE_RAW:
