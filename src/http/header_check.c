@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "base/local.h"
 #include "base/utf8.h"
 
 /* For each byte whether it may occur. */
@@ -190,7 +191,7 @@ static struct rc check_whole(const struct http_head *head, const bool seen[FIELD
 struct rc http_head_check(struct arena *arena, struct str block, struct http_head *ret_head, struct err *err)
 {
     CHECK(str_ends(block, STR("\r\n\r\n")));
-    struct http_header fields[LIMIT_HEADERS];
+    struct http_header fields[LIMIT_HEADERS] NOT_ZEROED;
     struct http_head head = {0};
     bool seen[FIELD_COUNT] = {0};
     struct str rest = block;

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/local.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static void climb(struct buf *reached)
 struct str links_follow(struct arena *arena, struct str path)
 {
     BUF_SCOPE(reached, 4 * LIMIT_PATH_BYTES);
-    char target[PATH_MAX];
+    char target[PATH_MAX] NOT_ZEROED;
     unsigned links = 0;
     if (!str_starts(path, STR("/")) || str_find(path, '\0') < path.n)
         return STR_NONE;

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/local.h"
 #include "base/utf8.h"
 #include "policy/table.h"
 
@@ -347,7 +348,7 @@ static void judge_filter(struct judging *j)
     for (size_t i = 0; i < filter->text.n; i++)
         shape[i] = filter->text.p[i] == '*' ? SHAPE_STAR : filter->text.p[i] == '?' ? SHAPE_ONE : filter->text.p[i];
     struct word word = {.text = filter->text, .shape = {shape, filter->text.n}};
-    struct str targets[TARGETS_MAX];
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
     size_t count = targets_of(j->arena, &word, STR("/"), STR_NONE, targets);
     for (size_t i = 0; i < count; i++)
         if (judge_target_protected(j, targets[i], (struct touch){.looks = true}))

@@ -8,6 +8,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/local.h"
 #include "policy/effects.h"
 #include "policy/groups.h"
 
@@ -173,7 +174,7 @@ static bool act_outside(struct covering *c, const struct act *act)
         return false;
     if ((act->path.flags & WORD_TILDE) && !word_is_path(&act->path))
         return true; /* ~user */
-    struct str targets[TARGETS_MAX];
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
     size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
                               c->j->places.home.named, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;

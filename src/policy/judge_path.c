@@ -6,6 +6,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/local.h"
 #include "policy/effects.h"
 
 /* ---- places ---- */
@@ -322,7 +323,7 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
 
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
 {
-    struct str targets[TARGETS_MAX];
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
                               targets);
     touch.tree = touch.tree || touch.perhaps;

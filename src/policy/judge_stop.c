@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/local.h"
 #include "policy/effects.h"
 #include "policy/groups.h"
 
@@ -274,7 +275,7 @@ static void pieces_stop(struct judging *j, const struct word *word, const struct
 static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
                                   struct touch touch)
 {
-    struct str targets[TARGETS_MAX];
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
                               targets);
     bool hit = false;

@@ -2,6 +2,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/local.h"
 #include "policy/effects.h"
 
 static const char *const risk_names[RISK_COUNT] = {
@@ -46,7 +47,7 @@ static bool only_selects(struct str code)
 /* The risk of a write: outside the session's folder, or to a protected path. */
 static unsigned write_risk(struct judging *j, const struct act *act, const struct folder *folder)
 {
-    struct str targets[TARGETS_MAX];
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
     unsigned risk = 0;
     size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
                               targets);

@@ -8,6 +8,7 @@
 #include "policy/ruleset.h"
 
 #include "base/limits.h"
+#include "base/local.h"
 #include "base/map.h"
 #include "policy/examples.h"
 
@@ -55,7 +56,7 @@ struct str ruleset_path_family(struct str tool)
  * matched. */
 static uint64_t key_hash(const struct rule_key *key)
 {
-    char bytes[600];
+    char bytes[600] NOT_ZEROED;
     size_t n = 0, room = sizeof bytes - 4;
     bytes[n++] = (char)key->kind;
     bytes[n++] = key->base;

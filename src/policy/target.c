@@ -9,6 +9,7 @@
 #include "policy/target.h"
 
 #include "base/err.h"
+#include "base/local.h"
 
 /* ---- protected names ---- */
 
@@ -224,7 +225,9 @@ static bool names_meet(struct str shape, struct str name)
     }
     if (!cut_same_end(&shape, &name))
         return false;
-    bool row[NAME_MAX_BYTES + 1] = {true};
+    bool row[NAME_MAX_BYTES + 1] NOT_ZEROED;
+    memset(row, 0, name.n + 1);
+    row[0] = true;
     for (size_t k = 0; k < name.n && name.p[k] == '*'; k++)
         row[k + 1] = true;
     for (size_t i = 0; i < shape.n;) {

@@ -1,6 +1,7 @@
 /* One call: how it is known, read and told. */
 #include "gate/core/core.h"
 
+#include "base/local.h"
 #include "event/append.h"
 #include "event/archived.h"
 #include "event/read.h"
@@ -9,7 +10,8 @@
 /* The key of a call in the maps of the core; empty when the ids are too long to exist. */
 struct call_key call_key(struct str session, struct str call)
 {
-    struct call_key key = {.n = 0};
+    struct call_key key NOT_ZEROED;
+    key.n = 0;
     if (session.n + call.n + 1 > sizeof key.bytes)
         return key;
     if (session.n)
