@@ -281,8 +281,10 @@ static bool ends_meet(struct str known, struct str path, bool tree, unsigned *st
 {
     size_t left = tree ? SIZE_MAX : count_parts(known);
     for (size_t i = path.n; i-- > 0 && left;) {
+        if (i > 0 && path.p[i - 1] != '/')
+            continue;
         struct str rest = {path.p + i, path.n - i};
-        if (rest.p[0] == '/' || (i > 0 && path.p[i - 1] != '/'))
+        if (rest.p[0] == '/')
             continue;
         if (!begin_differently(known, rest) && meets(known, rest, tree, steps))
             return true;
@@ -409,6 +411,25 @@ static bool above_protected(struct str target, struct touch touch, const struct 
            path_within(places->project.named, target);
 }
 
+/* The paths that are protected from the root on. Below an unknown folder only the end of the target is compared, which
+ * is what target_meets does, without taking the target apart for each of them. */
+static bool roots_protected(struct str target, struct touch touch)
+{
+    struct str first = after_slashes(target), known = target;
+    bool anywhere = only_any(next_part(&known));
+    for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++) {
+        struct str path = protected_roots[i].path;
+        unsigned steps = 0;
+        if (!protected_roots[i].secret && touch.looks)
+            continue;
+        if (anywhere ? !str_empty(known) && ends_meet(after_slashes(known), path, touch.tree, &steps)
+                     : !begin_differently(first, (struct str){path.p + 1, path.n - 1}) &&
+                           target_meets(target, path, touch.tree))
+            return true;
+    }
+    return false;
+}
+
 /* Protected names anywhere, protected paths from the root, and for a whole tree also folders above one of them. */
 bool target_protected(struct str target, struct touch touch, const struct places *places)
 {
@@ -416,14 +437,8 @@ bool target_protected(struct str target, struct touch touch, const struct places
         return false;
     if (parts_protected(target, touch.looks))
         return true;
-    bool rooted = target.n == 0 || target.p[0] == '/';
-    struct str first = after_slashes(target);
-    for (size_t i = 0; rooted && i < sizeof protected_roots / sizeof *protected_roots; i++) {
-        struct str path = protected_roots[i].path;
-        if ((protected_roots[i].secret || !touch.looks) &&
-            !begin_differently(first, (struct str){path.p + 1, path.n - 1}) && target_meets(target, path, touch.tree))
-            return true;
-    }
+    if ((target.n == 0 || target.p[0] == '/') && roots_protected(target, touch))
+        return true;
     return touch.tree && above_protected(target, touch, places);
 }
 
