@@ -72,6 +72,8 @@ static uint64_t key_hash(const struct rule_key *key)
     return map_hash((struct str){bytes, n + second});
 }
 
+static uint32_t kind_bit(const struct rule_key *key) { return UINT32_C(1) << ((int)key->kind - 'A'); }
+
 /* The folders of a pattern before its first component with a wildcard; all of it when there is none. */
 static struct str literal_folders(struct str pattern)
 {
@@ -147,6 +149,7 @@ static void index_add(struct rule_set *set, size_t at)
     struct rule_index *index = &set->sides[side];
     struct rule_key key = rule_key(&compiled->rule, side);
     uint64_t hash = key_hash(&key);
+    index->kinds |= kind_bit(&key);
     index->hash[at] = hash;
     index->next[at] = index->heads[hash & index->mask];
     index->heads[hash & index->mask] = (uint32_t)at + 1;
@@ -159,8 +162,9 @@ const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side 
     if (*at == UINT32_MAX)
         return NULL;
     if (*at == 0) {
-        *hash = key_hash(key);
-        *at = index->heads[*hash & index->mask];
+        bool none = !(index->kinds & kind_bit(key));
+        *hash = none ? 0 : key_hash(key);
+        *at = none ? 0 : index->heads[*hash & index->mask];
     } else {
         *at = index->next[*at - 1];
     }
