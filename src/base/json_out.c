@@ -112,14 +112,12 @@ static size_t escape_sequence(struct buf *buf, struct str s)
 
 enum { AT_ONCE_BYTES = 4096 };
 
-/* Writes the beginning of a text and returns how much: up to a byte whose escape is not two bytes long. Longer texts
- * are left out, because this takes room for twice their bytes before it is known what they need. */
-static size_t put_beginning(struct buf *buf, struct str s)
+/* Writes the beginning of a text and returns how much: up to a byte whose escape is not two bytes long. */
+static inline size_t copy_escaped(char **at, struct str s)
 {
+    char *to = *at, letter;
     size_t i = 0;
-    char letter;
-    char *to = s.n <= AT_ONCE_BYTES && 2 * s.n <= buf->max - buf->n ? room(buf, 2 * s.n) : NULL;
-    while (to && i < s.n) {
+    for (;;) {
         size_t n = utf8_copy_plain(to, (struct str){s.p + i, s.n - i});
         to += n;
         i += n;
@@ -129,15 +127,14 @@ static size_t put_beginning(struct buf *buf, struct str s)
         *to++ = letter;
         i++;
     }
-    if (to)
-        buf->n = (size_t)(to - buf->p);
+    *at = to;
     return i;
 }
 
-static void put_quoted(struct buf *buf, struct str s)
+/* The text from `i` on, of whatever kind, and the closing quote. */
+static void put_rest(struct buf *buf, struct str s, size_t i)
 {
-    put_byte(buf, '"');
-    for (size_t i = put_beginning(buf, s); i < s.n;) {
+    while (i < s.n) {
         size_t n = plain_run(s, i);
         if (i + n < s.n && (unsigned char)s.p[i + n] < 0x80) {
             put_run_escaped(buf, s.p + i, n);
@@ -150,6 +147,26 @@ static void put_quoted(struct buf *buf, struct str s)
             i += escape_sequence(buf, str_sub(s, i, s.n));
     }
     put_byte(buf, '"');
+}
+
+/* Mostly all in one piece. Not long texts, because this takes room for twice their bytes before it is known what they
+ * need. */
+static void put_quoted(struct buf *buf, struct str s)
+{
+    size_t most = 2 * s.n + 2;
+    char *to = s.n <= AT_ONCE_BYTES && most <= buf->max - buf->n ? room(buf, most) : NULL;
+    if (!to) {
+        put_byte(buf, '"');
+        put_rest(buf, s, 0);
+        return;
+    }
+    *to++ = '"';
+    size_t i = s.n ? copy_escaped(&to, s) : 0;
+    if (i == s.n)
+        *to++ = '"';
+    buf->n = (size_t)(to - buf->p);
+    if (i < s.n)
+        put_rest(buf, s, i);
 }
 
 void json_key_plain(struct json_out *out, struct str key)
