@@ -18,7 +18,7 @@ struct arena_block {
 };
 
 enum {
-    BLOCK_BYTES_MIN = 1000,
+    BLOCK_BYTES_MIN = BLOCK_FIRST_BYTES - sizeof(struct arena_block),
     BLOCK_BYTES_SECOND = BLOCK_SMALL_BYTES - sizeof(struct arena_block),
     BLOCK_BYTES_USUAL = BLOCK_LARGE_BYTES - sizeof(struct arena_block),
 };

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { KEPT_MOST = 8 };
-
 struct kept_block {
     struct kept_block *next;
 };
 
-static const size_t sizes[] = {BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_LARGE_BYTES};
+static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_LARGE_BYTES};
 enum { SIZES = sizeof sizes / sizeof *sizes };
+/* As many as a group of calls that are kept together gives back at once; of the large ones fewer are used. */
+static const unsigned kept_most[SIZES] = {32, 32, 32, 8};
 
 static _Thread_local struct {
     struct kept_block *free[SIZES];
@@ -45,7 +45,7 @@ void block_give(void *p, size_t bytes)
 {
     unsigned list = list_of(bytes);
     struct kept_block *block = p;
-    if (!block || list == SIZES || !kept.on || kept.count[list] == KEPT_MOST) {
+    if (!block || list == SIZES || !kept.on || kept.count[list] == kept_most[list]) {
         free(p);
         return;
     }
