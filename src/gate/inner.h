@@ -53,7 +53,8 @@ struct gate {
     struct tool_link *link; /* to the executor process; NULL: tools run in this one */
     int64_t recovery_ms;
     struct token *tokens;
-    struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
+    struct map watchers;  /* session → struct watcher, a list */
+    struct watcher *watchers_of_all; /* of those who watch every session */
     uint64_t watcher_count;
     bool store_away; /* watchers were told that no event can come */
     struct op *catching, *catching_next; /* served by the read under way, and by the one after it */

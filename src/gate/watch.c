@@ -12,6 +12,22 @@
 
 enum { PAGE_EVENTS = 256 };
 
+/* The first of those who watch this session; without a name, of those who watch all. */
+static struct watcher *first_of(const struct gate *gate, struct str session)
+{
+    return str_empty(session) ? gate->watchers_of_all : map_get(&gate->watchers, session);
+}
+
+static void set_first(struct gate *gate, struct str session, struct watcher *first)
+{
+    if (str_empty(session))
+        gate->watchers_of_all = first;
+    else if (first)
+        (void)map_put(&gate->watchers, session, first);
+    else
+        (void)map_take(&gate->watchers, session);
+}
+
 static bool wants(const struct watcher *w, const struct event *event)
 {
     return event->seq > w->after && (w->kinds == 0 || (w->kinds & (uint64_t)1 << event->kind)) &&
@@ -73,13 +89,13 @@ void gate_watch_more(struct watcher *w)
 
 void gate_watch(struct gate *gate, struct watcher *w)
 {
-    struct watcher *first = map_get(&gate->watchers, w->session);
+    struct watcher *first = first_of(gate, w->session);
     w->gate = gate;
     w->prev = NULL;
     w->next = first;
     if (first)
         first->prev = w;
-    (void)map_put(&gate->watchers, w->session, w);
+    set_first(gate, w->session, w);
     gate->watcher_count++;
     /* A watcher whose position is the last delivered event has nothing to catch up with. */
     w->live = w->after >= gate->core.delivered;
@@ -99,10 +115,8 @@ void gate_unwatch(struct watcher *w)
         w->next->prev = w->prev;
     if (w->prev)
         w->prev->next = w->next;
-    else if (w->next)
-        (void)map_put(&gate->watchers, w->session, w->next);
     else
-        (void)map_take(&gate->watchers, w->session);
+        set_first(gate, w->session, w->next);
     gate->watcher_count--;
 }
 
@@ -126,7 +140,7 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
     struct str lists[] = {STR(""), session};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct watcher *next;
-        for (struct watcher *w = map_get(&gate->watchers, lists[i]); w; w = next) {
+        for (struct watcher *w = first_of(gate, lists[i]); w; w = next) {
             next = w->next;
             if (w->live && w->hear && (str_empty(w->thread) || str_eq(w->thread, thread)))
                 w->hear(w, json);
@@ -138,6 +152,8 @@ static struct watcher **list_all(struct gate *gate, struct arena *arena)
 {
     struct watcher **all = arena_array(arena, struct watcher *, gate->watcher_count + 1);
     size_t count = 0;
+    for (struct watcher *w = gate->watchers_of_all; w; w = w->next)
+        all[count++] = w;
     MAP_EACH(&gate->watchers, each)
         for (struct watcher *w = each.value; w; w = w->next)
             all[count++] = w;
@@ -173,9 +189,9 @@ void watch_follow(struct gate *gate, const struct event *events, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct happening happening = {.event = &events[i]};
         gate->core.delivered = events[i].seq;
-        if (gate->watchers.count == 0)
+        if (gate->watcher_count == 0)
             continue;
-        tell_list(map_get(&gate->watchers, STR("")), &happening);
+        tell_list(gate->watchers_of_all, &happening);
         if (!str_empty(events[i].session))
             tell_list(map_get(&gate->watchers, events[i].session), &happening);
         forget_forms(&happening);
