@@ -80,6 +80,23 @@ static struct map_slot *find(const struct map *map, struct str key, uint64_t has
     }
 }
 
+/* The slot of this key, or NULL. The one that was found last is tried first, without a hash: what happens to a call
+ * looks the same few keys up again and again. Threads may read one map at once, so that its number is read and written
+ * whole. */
+static struct map_slot *seek(const struct map *map, struct str key)
+{
+    if (!map->count)
+        return NULL;
+    struct map_slot *slot = &map->slots[__atomic_load_n(&map->last, __ATOMIC_RELAXED)];
+    if (slot->value && str_eq((struct str){slot->key, slot->key_bytes}, key))
+        return slot;
+    slot = find(map, key, map_hash(key));
+    if (!slot->value)
+        return NULL;
+    __atomic_store_n(&((struct map *)map)->last, (size_t)(slot - map->slots), __ATOMIC_RELAXED);
+    return slot;
+}
+
 /* At three quarters full. Keys move with their slots and are not copied. */
 static void grow(struct map *map)
 {
@@ -96,7 +113,8 @@ static void grow(struct map *map)
 
 void *map_get(const struct map *map, struct str key)
 {
-    return map->count ? find(map, key, map_hash(key))->value : NULL;
+    struct map_slot *slot = seek(map, key);
+    return slot ? slot->value : NULL;
 }
 
 /* The key is copied, the value is not owned. Returns the value that was there before, which the caller may have to
@@ -117,6 +135,7 @@ void *map_put(struct map *map, struct str key, void *value)
         slot->key_bytes = key.n;
         map->count++;
     }
+    map->last = (size_t)(slot - map->slots);
     slot->value = value;
     return before;
 }
@@ -138,12 +157,10 @@ static void close_gap(struct map *map, size_t gap)
 /* The value is the caller's again. Entries may move: do not take while walking with map_next. */
 void *map_take(struct map *map, struct str key)
 {
-    if (!map->count)
+    struct map_slot *slot = seek(map, key);
+    if (!slot)
         return NULL;
-    struct map_slot *slot = find(map, key, map_hash(key));
     void *value = slot->value;
-    if (!value)
-        return NULL;
     small_free(slot->key, slot->key_bytes);
     map->count--;
     close_gap(map, (size_t)(slot - map->slots));
