@@ -45,6 +45,18 @@ static void put_text(struct buf *line, struct str s)
     }
 }
 
+/* " key=", in one piece. */
+static void put_key(struct buf *line, struct str key)
+{
+    char *to = buf_room(line, key.n + 2);
+    if (!to)
+        return;
+    *to++ = ' ';
+    memcpy(to, key.p, key.n);
+    to[key.n] = '=';
+    line->n += key.n + 2;
+}
+
 static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
                        const struct log_field *fields)
 {
@@ -57,9 +69,7 @@ static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, c
     buf_put(line, STR(" msg="));
     put_text(line, str_of(what));
     for (; fields->key; fields++) {
-        buf_putc(line, ' ');
-        buf_puts(line, fields->key);
-        buf_putc(line, '=');
+        put_key(line, str_of(fields->key));
         if (fields->is_number)
             buf_i64(line, fields->number);
         else
