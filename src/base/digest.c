@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/hex.h"
 
+#include <endian.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 
@@ -50,10 +51,8 @@ struct digest digest_of_pieces(const struct str *pieces, size_t count)
     struct digest digest;
     EVP_MD_CTX *c = begin();
     for (size_t i = 0; i < count; i++) {
-        unsigned char length[8];
-        for (int k = 0; k < 8; k++)
-            length[k] = (unsigned char)((uint64_t)pieces[i].n >> (56 - 8 * k));
-        CHECK(EVP_DigestUpdate(c, length, sizeof length) == 1);
+        uint64_t length = htobe64(pieces[i].n);
+        CHECK(EVP_DigestUpdate(c, &length, sizeof length) == 1);
         CHECK(EVP_DigestUpdate(c, pieces[i].p, pieces[i].n) == 1);
     }
     CHECK(EVP_DigestFinal_ex(c, digest.bytes, NULL) == 1);
