@@ -47,18 +47,18 @@ char *arena_bytes(struct arena *arena, size_t bytes)
     return p;
 }
 
-/* Aligned to 16 bytes and zeroed: for structs. */
+/* Aligned to 16 bytes and zeroed: for structs. The first byte of a block is aligned. */
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
     size_t skew = (size_t)(-(uintptr_t)arena->at & 15);
-    if (!arena->blocks || (size_t)(arena->end - arena->at) < skew + bytes)
+    if (!arena->blocks || (size_t)(arena->end - arena->at) < skew + bytes) {
         add_block(arena, bytes);
-    else
-        arena->at += skew;
-    void *p = arena_bytes(arena, bytes);
-    memset(p, 0, bytes);
-    return p;
+        skew = 0;
+    }
+    char *p = arena->at + skew;
+    arena->at = p + bytes;
+    return memset(p, 0, bytes);
 }
 
 void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count)
