@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/stamp.h"
+#include "base/utf8.h"
 
 /* ---- the tables ---- */
 
@@ -167,12 +168,24 @@ static bool pass(struct shape_cursor *c, char byte)
     return true;
 }
 
+/* The next quote, or NULL. Most stand near: they are found without a call. */
+static const char *find_quote(const char *at, const char *end)
+{
+    if (end - at >= 16) {
+        size_t near = utf8_first_of_16((utf8_sixteen)(utf8_load_16(at) == '"'));
+        if (near < 16)
+            return at + near;
+        at += 16;
+    }
+    return memchr(at, '"', (size_t)(end - at));
+}
+
 /* Behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to the
  * string. */
 static bool pass_string(struct shape_cursor *c)
 {
     const char *from = ++c->at;
-    for (const char *quote; c->at < c->end && (quote = memchr(c->at, '"', (size_t)(c->end - c->at)));) {
+    for (const char *quote; c->at < c->end && (quote = find_quote(c->at, c->end));) {
         const char *slash = quote;
         while (slash > from && slash[-1] == '\\')
             slash--;
