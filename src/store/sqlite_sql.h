@@ -5,7 +5,7 @@
 
 #define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no"
 #define EVENT_COLUMNS_E "e.seq, e.session_id, e.thread_id, e.kind, e.at_ms, e.actor, e.call_id, e.data, e.no"
-enum { EVENT_COLUMN_COUNT = 9 };
+enum { EVENT_COLUMN_COUNT = 9, EVENT_ROW_COLUMNS = 12 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
@@ -25,14 +25,16 @@ enum { BLOCK_SHIFT = 12 };
 #define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
 #define IN_BLOCK "seq IN (SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
-/* A statement costs more than its row: the tables that are filled late get several at once. With OR FAIL a conflict
- * ends the statement and leaves what it has done, so that SQLite need not copy pages before it: the transaction is
- * rolled back anyway. */
+/* A statement costs more than its row: events come two at once, and the tables that are filled late get several. With
+ * OR FAIL a conflict ends the statement and leaves what it has done, so that SQLite need not copy pages before it: the
+ * transaction is rolled back anyway. */
 enum { LATE_ROWS = 16 };
 #define FOUR(row) row ", " row ", " row ", " row
 #define LATE_TABLE(X, name, insert, row)          \
     X(LATE_##name, FOR_WRITER, insert row)        \
     X(LATE_##name##_16, FOR_WRITER, insert FOUR(FOUR(row)))
+#define EVENT_ADD_VALUES "INSERT OR FAIL INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) VALUES"
+#define EVENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
@@ -47,8 +49,8 @@ enum { LATE_ROWS = 16 };
       " VALUES(?1, ?6, ?2, ?3, ?4, ?5)")                                                                \
     X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4, no = ?5," \
       " archived_seq = ?6 WHERE first_seq = ?1")                                                        \
-    X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                     \
+    X(EVENT_ADD, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW)                                                \
+    X(EVENT_ADD_2, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW ", " EVENT_ROW)                               \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \
     X(LATE_EVENTS, FOR_WRITER, "SELECT seq, chain, call_seq, kind, no, hash, session_id, thread_id, call_id," \

@@ -128,28 +128,43 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
 
 /* ---- rows ---- */
 
-static struct rc insert_event(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
+/* From parameter `at` on. */
+static void bind_event(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct event_row *row)
 {
     const struct event *event = row->event;
-    sqlite3_stmt *statement = handle->statements[SQL_EVENT_ADD];
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 1, (int64_t)event->seq);
-    sqlite_bind_str(handle, SQL_EVENT_ADD, 2, event->session);
-    sqlite_bind_str(handle, SQL_EVENT_ADD, 3, event->thread);
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 4, event->kind);
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 5, event->at_ms);
-    sqlite_bind_str(handle, SQL_EVENT_ADD, 6, event->actor);
+    sqlite3_stmt *statement = handle->statements[sql];
+    sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
+    sqlite_bind_str(handle, sql, at + 1, event->session);
+    sqlite_bind_str(handle, sql, at + 2, event->thread);
+    sqlite_bind_int(handle, sql, at + 3, event->kind);
+    sqlite_bind_int(handle, sql, at + 4, event->at_ms);
+    sqlite_bind_str(handle, sql, at + 5, event->actor);
     if (str_empty(event->call))
-        CHECK(sqlite3_bind_null(statement, 7) == SQLITE_OK);
+        CHECK(sqlite3_bind_null(statement, at + 6) == SQLITE_OK);
     else
-        sqlite_bind_str(handle, SQL_EVENT_ADD, 7, event->call);
-    sqlite_bind_str(handle, SQL_EVENT_ADD, 8, event->data);
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 9, (int64_t)event->no);
-    sqlite_bind_blob(handle, SQL_EVENT_ADD, 10, &row->hash);
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 11, (int64_t)row->chain);
+        sqlite_bind_str(handle, sql, at + 6, event->call);
+    sqlite_bind_str(handle, sql, at + 7, event->data);
+    sqlite_bind_int(handle, sql, at + 8, (int64_t)event->no);
+    sqlite_bind_blob(handle, sql, at + 9, &row->hash);
+    sqlite_bind_int(handle, sql, at + 10, (int64_t)row->chain);
     if (row->call_seq)
-        sqlite_bind_int(handle, SQL_EVENT_ADD, 12, (int64_t)row->call_seq);
+        sqlite_bind_int(handle, sql, at + 11, (int64_t)row->call_seq);
     else
-        CHECK(sqlite3_bind_null(statement, 12) == SQLITE_OK);
+        CHECK(sqlite3_bind_null(statement, at + 11) == SQLITE_OK);
+}
+
+/* Two at once: a call comes with its request, and a statement costs more than its row. */
+static struct rc insert_events(struct sqlite_handle *handle, const struct rows *rows, struct err *err)
+{
+    size_t i = 0;
+    for (; i + 2 <= rows->count; i += 2) {
+        bind_event(handle, SQL_EVENT_ADD_2, 1, &rows->events[i]);
+        bind_event(handle, SQL_EVENT_ADD_2, 1 + EVENT_ROW_COLUMNS, &rows->events[i + 1]);
+        TRY(sqlite_run(handle, SQL_EVENT_ADD_2, err));
+    }
+    if (i == rows->count)
+        return RC_OK;
+    bind_event(handle, SQL_EVENT_ADD, 1, &rows->events[i]);
     return sqlite_run(handle, SQL_EVENT_ADD, err);
 }
 
@@ -166,11 +181,11 @@ static struct rc open_approval(struct sqlite_handle *handle, const struct event_
     return sqlite_run(handle, SQL_OPEN_ADD, err);
 }
 
-static struct rc add_row(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
+/* What an event changes beside the events. */
+static struct rc follow_event(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     if (row->leaves)
         TRY(sqlite_leave(handle, row->event, row->leaves, err));
-    TRY(insert_event(handle, row, err));
     return row->opens && row->deadline_ms ? open_approval(handle, row, err) : RC_OK;
 }
 
@@ -222,7 +237,8 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     struct sqlite_handle *handle = sqlite_of(opaque);
     *ret_held = true;
     for (size_t i = 0; i < rows->count; i++)
-        TRY(add_row(handle, &rows->events[i], err));
+        TRY(follow_event(handle, &rows->events[i], err));
+    TRY(insert_events(handle, rows, err));
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
         if (head->changed)
             TRY(write_head(handle, head, err));
