@@ -111,6 +111,11 @@ static void grow(struct map *map)
     *map = bigger;
 }
 
+void *map_get_hashed(const struct map *map, struct str key, uint64_t hash)
+{
+    return map->count ? find(map, key, hash)->value : NULL;
+}
+
 void *map_get(const struct map *map, struct str key)
 {
     struct map_slot *slot = seek(map, key);
@@ -119,12 +124,11 @@ void *map_get(const struct map *map, struct str key)
 
 /* The key is copied, the value is not owned. Returns the value that was there before, which the caller may have to
  * free. */
-void *map_put(struct map *map, struct str key, void *value)
+void *map_put_hashed(struct map *map, struct str key, uint64_t hash, void *value)
 {
     CHECK(value);
     if (map->count >= map->cap / 4 * 3)
         grow(map);
-    uint64_t hash = map_hash(key);
     struct map_slot *slot = find(map, key, hash);
     void *before = slot->value;
     if (!before) {
@@ -139,6 +143,8 @@ void *map_put(struct map *map, struct str key, void *value)
     slot->value = value;
     return before;
 }
+
+void *map_put(struct map *map, struct str key, void *value) { return map_put_hashed(map, key, map_hash(key), value); }
 
 /* Moves later members of the probe run into the gap at `gap`. */
 static void close_gap(struct map *map, size_t gap)

@@ -49,12 +49,13 @@ static struct fact_head *add_head(struct facts *facts, struct str session)
 {
     struct fact_head *head = arena_new(&facts->arena, struct fact_head);
     head->session = session;
+    head->key_hash = map_hash(session);
     *facts->end_head = head;
     facts->end_head = &head->next;
     facts->head_count++;
     struct fact_head *late = facts->head_count == FEW + 1 ? facts->first_head : facts->head_count > FEW ? head : NULL;
     for (; late; late = late->next)
-        CHECK(map_put(&facts->heads, late->session, late) == NULL);
+        CHECK(map_put_hashed(&facts->heads, late->session, late->key_hash, late) == NULL);
     return head;
 }
 
@@ -88,12 +89,14 @@ static struct fact_call *add_call(struct facts *facts, struct str session, struc
     added->session = session;
     added->call = call;
     added->key = key;
+    added->key_hash = map_hash(key);
+    added->head = facts_head(facts, session);
     *facts->end_call = added;
     facts->end_call = &added->next;
     facts->call_count++;
     struct fact_call *late = facts->call_count == FEW + 1 ? facts->first_call : facts->call_count > FEW ? added : NULL;
     for (; late; late = late->next)
-        CHECK(map_put(&facts->calls, late->key, late) == NULL);
+        CHECK(map_put_hashed(&facts->calls, late->key, late->key_hash, late) == NULL);
     return added;
 }
 
@@ -299,6 +302,7 @@ static void add_event(struct facts *facts, const struct append *append, struct e
         return;
     struct fact_call *call = facts_call(facts, event->session, event->call);
     call->seqs[event->kind] = event->seq;
+    row->call = call;
     if (event->kind != EVENT_TOOL_CALL)
         row->call_seq = call->seqs[EVENT_TOOL_CALL];
 }
@@ -330,7 +334,7 @@ static void note_open(struct facts *facts, struct rows *rows)
         const struct event *event = row->event;
         if (event->kind != EVENT_TOOL_APPROVAL_REQUEST && event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
             continue;
-        const struct fact_call *call = facts_call(facts, event->session, event->call);
+        const struct fact_call *call = row->call;
         uint64_t request_seq = call->seqs[EVENT_TOOL_APPROVAL_REQUEST];
         if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
             row->opens = call->seqs[EVENT_TOOL_APPROVAL_RESPONSE] == 0;

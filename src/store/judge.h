@@ -17,6 +17,7 @@
 /* The head of a session's chain; all zero: the session has no events. */
 struct fact_head {
     struct str session;
+    uint64_t key_hash;      /* map_hash of the session */
     uint64_t first_seq, last_seq;
     uint64_t no;            /* the number of its last event within the session */
     uint64_t changed_seq;   /* seq of its last SESSION_CHANGED event, 0: none */
@@ -33,6 +34,8 @@ struct fact_head {
 /* A call as far as it is known: the seq of each of its events. */
 struct fact_call {
     struct str session, call, key; /* the key: "session\ncall" */
+    uint64_t key_hash;
+    struct fact_head *head;        /* of the session */
     uint64_t seqs[EVENT_KIND_END]; /* by kind, 0: there is none */
     bool known;
     bool made;     /* an append of this group brings its TOOL_CALL */
@@ -69,6 +72,7 @@ struct facts {
 /* One event to be written, in the order of seq. */
 struct event_row {
     struct event *event;
+    const struct fact_call *call; /* NULL: it is of none */
     struct digest hash;
     uint64_t chain;       /* the first seq of its session */
     uint64_t call_seq;    /* seq of its call's TOOL_CALL; 0: it is that event, or belongs to no call */

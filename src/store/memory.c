@@ -178,7 +178,7 @@ struct rc memory_check(struct memory *memory, struct err *err)
 static void recall_heads(struct memory *memory, struct facts *facts)
 {
     for (struct fact_head *head = facts->first_head; head; head = head->next) {
-        const struct known_head *known = map_get(&memory->heads, head->session);
+        const struct known_head *known = map_get_hashed(&memory->heads, head->session, head->key_hash);
         if (!known)
             continue;
         head->first_seq = known->first_seq;
@@ -195,10 +195,10 @@ static void recall_heads(struct memory *memory, struct facts *facts)
 static void recall_calls(struct memory *memory, struct facts *facts)
 {
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
-        const struct known_call *known = map_get(&memory->calls, call->key);
+        const struct known_call *known = map_get_hashed(&memory->calls, call->key, call->key_hash);
         if (!known)
             continue;
-        const struct known_head *head = map_get(&memory->heads, call->session);
+        const struct known_head *head = map_get_hashed(&memory->heads, call->session, call->head->key_hash);
         if (!head || head->life != known->life) {
             facts->known_after = UINT64_MAX;
             continue;
@@ -246,12 +246,12 @@ bool memory_find_call(struct memory *memory, struct str session, struct str call
 
 /* ---- into it ---- */
 
-static void *put(struct map *map, struct str key, size_t bytes)
+static void *put(struct map *map, struct str key, uint64_t hash, size_t bytes)
 {
-    void *value = map_get(map, key);
+    void *value = map_get_hashed(map, key, hash);
     if (!value) {
         value = heap_new(bytes);
-        CHECK(map_put(map, key, value) == NULL);
+        CHECK(map_put_hashed(map, key, hash, value) == NULL);
     }
     return value;
 }
@@ -268,7 +268,7 @@ static void keep_within_bounds(struct memory *memory)
 /* Not when the follower has already seen later events of the session. */
 static void keep_head(struct memory *memory, const struct fact_head *head)
 {
-    struct known_head *known = put(&memory->heads, head->session, sizeof *known);
+    struct known_head *known = put(&memory->heads, head->session, head->key_hash, sizeof *known);
     if (known->last_seq > head->last_seq)
         return; /* what came after this group was followed already */
     bool next = digest_eq(&known->hash, &head->hash_before) || digest_eq(&known->hash, &head->hash);
@@ -277,26 +277,26 @@ static void keep_head(struct memory *memory, const struct fact_head *head)
 }
 
 /* Only together with the head it was judged with. */
-static void keep_call(struct memory *memory, const struct fact_call *call, const struct fact_head *head)
+static void keep_call(struct memory *memory, const struct fact_call *call)
 {
-    const struct known_head *now = map_get(&memory->heads, call->session);
-    if (!now || !digest_eq(&now->hash, &head->hash))
+    const struct known_head *now = map_get_hashed(&memory->heads, call->session, call->head->key_hash);
+    if (!now || !digest_eq(&now->hash, &call->head->hash))
         return;
-    struct known_call *known = put(&memory->calls, call->key, sizeof *known);
+    struct known_call *known = put(&memory->calls, call->key, call->key_hash, sizeof *known);
     known->life = now->life;
     for (int i = 0; i < MEMORY_CALL_KINDS; i++)
         known->seqs[i] = call->seqs[call_kinds[i]];
 }
 
 /* Called after the commit. A session that has left into an archive is not kept. */
-static void keep_facts(struct memory *memory, struct facts *facts)
+static void keep_facts(struct memory *memory, const struct facts *facts)
 {
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
         if (head->first_seq && !head->archived_seq) /* else it does not exist, or has left */
             keep_head(memory, head);
     for (const struct fact_call *call = facts->first_call; call; call = call->next)
         if (call->seqs[EVENT_TOOL_CALL])
-            keep_call(memory, call, facts_head(facts, call->session));
+            keep_call(memory, call);
 }
 
 /* After a group was kept: its facts are those of the store now. */
@@ -320,7 +320,7 @@ static void follow_call(struct memory *memory, const struct event *event, uint64
 {
     ARENA_SCOPE(scratch);
     struct str key = facts_pair(&scratch, event->session, event->call);
-    struct known_call *call = event->kind == EVENT_TOOL_CALL ? put(&memory->calls, key, sizeof *call)
+    struct known_call *call = event->kind == EVENT_TOOL_CALL ? put(&memory->calls, key, map_hash(key), sizeof *call)
                                                              : map_get(&memory->calls, key);
     if (call && event->kind == EVENT_TOOL_CALL)
         *call = (struct known_call){.life = life};
@@ -332,8 +332,9 @@ static void follow_call(struct memory *memory, const struct event *event, uint64
 /* The next event of a session that is in here, or its first. */
 static void follow_session(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
 {
-    struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, sizeof *head)
-                                                  : map_get(&memory->heads, event->session);
+    uint64_t key_hash = map_hash(event->session);
+    struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, key_hash, sizeof *head)
+                                                  : map_get_hashed(&memory->heads, event->session, key_hash);
     if (!head || event->seq <= head->last_seq)
         return; /* the session is not remembered, or our own group has brought this event already */
     if (head->life && event->no != head->no + 1) {

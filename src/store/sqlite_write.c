@@ -72,9 +72,10 @@ static struct rc load_head(struct sqlite_handle *handle, struct fact_head *head,
 
 /* All heads are loaded. A session that began after the last event in the tables has no call there; of one that began
  * when memory knew everything, memory knows every call. */
-static struct rc load_call(struct sqlite_handle *handle, struct facts *facts, struct fact_call *call, struct err *err)
+static struct rc load_call(struct sqlite_handle *handle, const struct facts *facts, struct fact_call *call,
+                           struct err *err)
 {
-    uint64_t chain = facts_head(facts, call->session)->first_seq, call_seq;
+    uint64_t chain = call->head->first_seq, call_seq;
     call->known = true;
     bool remembered = facts->recalled && chain > facts->known_after;
     if (chain == 0 || chain > handle->indexing_seq || remembered)
