@@ -6,6 +6,14 @@ import { face, figures, heading, must, poll, same } from "./check.mjs";
 import { armed, person, scriptedModel, Server } from "./rig.mjs";
 
 export default {
+  async "settings: what was heard of each agent, and old sessions leave for an archive"(server) {
+    const session = await server.session(), page = await person(server);
+    await server.bash(session, "make", "c1");
+    await page.goto(`${server.url}/#/settings`);
+    await page.locator("section", { hasText: "Agents" }).locator("li", { hasText: "asked here" }).first().waitFor();
+    await page.locator("button", { hasText: "Archive them" }).click();
+    await page.locator(".toast", { hasText: "Nothing is that old" }).waitFor();
+  },
   async "sessions and timeline, live"(server) {
     const s = await server.session({ title: "the first" }), page = await person(server);
     await page.goto(server.url + "/#/sessions");

@@ -71,6 +71,32 @@ function NewDevice() {
   );
 }
 
+/* What the server has heard of each agent; nod doctor, on the agent's machine, tells the rest. */
+function Agents({ agents, now }: { agents: Device[]; now: number }) {
+  if (!agents.length) return null;
+  return <section class="card"><h2>Agents</h2><ul class="tidy">{agents.map((agent) => <li key={agent.id}>
+    <b><Shown text={agent.name} line /></b>{" "}
+    {agent.lastUsedAt ? <span class="good">✓ asked here {ago(agent.lastUsedAt, now)} ago</span>
+      : <span class="warn">? has not asked since the server started; <code>nod doctor</code> on its machine says whether it is gated</span>}</li>)}</ul></section>;
+}
+
+const AGES: [string, string][] = [["30", "30 days"], ["90", "90 days"], ["365", "a year"]];
+
+function Retention() {
+  const { connection } = useStore();
+  const [days, setDays] = useState("90"), [busy, setBusy] = useState(false);
+  const archive = () => {
+    setBusy(true);
+    call("POST", "/api/archive", { olderThanSeconds: Number(days) * 86400 }).then(
+      (made) => toast(made.sessions ? `${made.sessions} sessions are in ${made.path}` : "Nothing is that old"), (error: Error) => toast(error.message, "bad")).finally(() => setBusy(false));
+  };
+  return <section class="card"><h2>Retention</h2>
+    <p class="dim">Sessions stay in the store until they are archived: then they leave for a file in Nod's folder, and links to their requests go on to work.</p>
+    <form class="fields" onSubmit={(event) => { event.preventDefault(); archive(); }}>
+      <label>Nothing happened for<select value={days} onChange={(event) => setDays(event.currentTarget.value)}>{AGES.map(([id, words]) => <option value={id}>{words}</option>)}</select></label>
+      <button type="submit" disabled={busy || connection !== "live"}>Archive them</button></form></section>;
+}
+
 function Devices() {
   const { me, connection } = useStore();
   const now = useNow();
@@ -82,16 +108,18 @@ function Devices() {
     if (!confirm(`Revoke ${device.name}? It is out at once.`)) return;
     call("DELETE", `/api/tokens/${encodeURIComponent(device.id)}`).then(() => { toast("Revoked"); void load(); }, (error: Error) => toast(error.message, "bad"));
   };
-  return (
+  const there = devices.filter((device) => !device.revokedAt);
+  return <>
+    <Agents agents={there.filter((device) => device.role === "agent")} now={now} />
     <section class="card"><h2>Devices and tokens</h2><div class="table-box" tabIndex={0} role="region" aria-label={"Devices"}><table>
       <thead><tr><th>Name</th><th>Role</th><th>Made</th><th>Last used</th><th></th></tr></thead>
-      <tbody>{devices.filter((device) => !device.revokedAt).map((device) => <tr>
+      <tbody>{there.map((device) => <tr>
         <td><Shown text={device.name} line /> {device.id === me?.id && <span class="tag">this device</span>}</td><td>{device.role}{device.scopes && device.scopes.length > 0 && <div class="small dim scopes">{device.scopes.join(", ")}</div>}</td>
         <td class="nowrap" title={clock(device.createdAt)}>{ago(device.createdAt, now)} ago</td>
         <td class="nowrap" title={device.lastUsedAt && clock(device.lastUsedAt)}>{device.lastUsedAt ? `${ago(device.lastUsedAt, now)} ago` : <span class="dim">not since the start</span>}</td>
         <td class="right">{device.id !== me?.id && <button type="button" class="danger small" disabled={connection !== "live"} onClick={() => revoke(device)}>Revoke</button>}</td></tr>)}</tbody>
     </table></div></section>
-  );
+  </>;
 }
 
 export function Settings() {
@@ -119,7 +147,7 @@ export function Settings() {
       </section>
       <Passkeys />
       <Messages />
-      {me?.role === "admin" && <><NewDevice /><Devices /></>}
+      {me?.role === "admin" && <><NewDevice /><Devices /><Retention /></>}
     </main>
   );
 }
