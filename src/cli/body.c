@@ -200,6 +200,11 @@ static void put_risk(struct buf *buf, const struct json *call, const struct json
     put_warnings(buf, json_get(call, "warnings")); /* of a preview that the list leaves out */
     if (!str_empty(json_text(preview, "executor")))
         body_put_lines(buf, ' ', "Files as seen by the executor of ", json_text(preview, "executor"));
+    struct str box = json_text(call, "box");
+    if (!str_empty(box))
+        body_put_lines(buf, ' ', "", str_is(box, "inside")    ? STR("Runs in the box.")
+                                     : str_is(box, "outside") ? STR("Runs outside the box.")
+                                                              : STR("Runs without a box."));
     if (!str_empty(json_text(preview, "problem")))
         body_put_lines(buf, '!', "! It will fail: ", json_text(preview, "problem"));
 }

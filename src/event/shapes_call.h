@@ -34,6 +34,7 @@
     F(text, files, "files", SET, "digest of the files that are shown")                \
     F(raw, preview, "preview", SET, "what it would change, for people")               \
     F(raw, shown, "shown", SET, "its risk, and the parts of a command with their verdicts, as they were shown") \
+    F(text, box, "box", SET, "of a command that Nod itself would run: inside, outside, or none where there is no box") \
     F(time, deadline, "deadline", SET, "when it times out")                           \
     F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \
     F(number, people, "people", SET, "how many persons must allow it; absent: one")     \

@@ -106,7 +106,7 @@ struct ask {
     bool left_to_agent;  /* no rule matches, and the agent asks its user itself */
     struct rule_use *uses; /* rules with limited uses on which the verdict rests */
     unsigned use_count;
-    struct str shown, in_file; /* stored with the request: verdicts on the parts of a command; what its file showed */
+    struct str shown, in_file, box; /* stored with the request: verdicts on parts; what its file showed; its box */
     struct str look_root; /* where a file is looked for before the request is stored (look.c); empty: no look */
     const struct err *refused; /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;

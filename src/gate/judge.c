@@ -78,6 +78,13 @@ static struct str write_shown(struct arena *arena, const struct verdict *verdict
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+static struct str where_it_runs(const struct gate *gate, const struct json *input)
+{
+    if (!gate->box || gate->box->order == BOX_NONE)
+        return STR("none");
+    return boxes_outside(input) ? STR("outside") : STR("inside");
+}
+
 static void refuse_over_quota(struct gate *gate, struct ask *ask, uint64_t bytes)
 {
     struct err err;
@@ -105,7 +112,10 @@ void judge_ask(struct op *op, struct arena *scratch)
     if (verdict->effect == EFFECT_ALLOW && ask->only_person)
         *verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
     /* A command that Nod runs itself: its box is part of the request. */
-    if (gate->box && str_empty(ask->by) && str_is(ask->name, "Bash")) {
+    bool runs = str_empty(ask->by) && str_is(ask->name, "Bash");
+    if (runs)
+        ask->box = where_it_runs(gate, ask->input);
+    if (gate->box && runs) {
         struct boxes_want want = {.session = op->session, .input = ask->input};
         boxes_ask(gate, scratch, ask->input, verdict);
         ask->files = boxes_digest(op->arena, boxes_plan(gate, scratch, &want));

@@ -141,6 +141,7 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     if (preview_cut)
         put_warnings(out, arena, preview);
     json_member(out, "digest", request.digest);
+    json_member(out, "box", request.box);
     json_member_flag(out, "inFile", !whole && !str_empty(request.in_file));
     *ret_cut = input_cut || preview_cut;
     return true;

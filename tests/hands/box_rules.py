@@ -88,6 +88,7 @@ def test_a_rule_that_comes_later_is_asked_about_again(stage):
     client = stage.serve(model, "--sandbox").admin()
     run = stage.begin(client)
     first = run.pending()[0]
+    must(first["box"] == "inside" and "Runs in the box." in stage.nod("show", first["toolCallId"]).stdout, first)
     client.ok("POST", "/api/policy/rules", {"rule": f"box.write(/{outside})", "effect": "allow"})
     client.decided(run.session, first["toolCallId"], "allow_once", digest=first["digest"])
     second = run.pending()[0]
@@ -105,6 +106,7 @@ def test_outside_is_a_question(stage):
     def allow(run):
         one = run.pending()[0]
         reasons.append(one.get("reason") or one.get("why"))
+        must(one["box"] == "outside", one)
         run.client.decided(run.session, one["toolCallId"], "allow_once", digest=one["digest"])
 
     text, _ = boxed(stage, "hostname; test -e /etc/shadow && echo outside", during=allow, outside=True)

@@ -47,6 +47,7 @@ export interface ToolApprovalRequestData {
   files?: string; // digest of the files that are shown
   preview?: Json; // what it would change, for people
   shown?: Json; // its risk, and the parts of a command with their verdicts, as they were shown
+  box?: string; // of a command that Nod itself would run: inside, outside, or none where there is no box
   deadline?: string; // when it times out
   routine?: boolean; // not risky: may be allowed with others, and without a signature
   people?: number; // how many persons must allow it; absent: one

@@ -53,6 +53,8 @@ function Crumbs({ p }: { p: Pending }) {
     <span><Shown text={name} line />{of && " (sub-agent)"}</span></div>;
 }
 
+const BOXES = { inside: "runs in the box", outside: "runs outside the box", none: "runs without a box" };
+
 /* `whole`: where no crumbs stand above it. */
 export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) {
   const { sessions } = useStore();
@@ -66,6 +68,7 @@ export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) 
       <Ages p={p} />
       <Marks item={item} tag="chip" />
       {cwd && !sentence(p).tail.endsWith(shortPath(cwd)) && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      {p.box && <span class="chip" title="Nod runs this command itself">{BOXES[p.box]}</span>}
       {p.preview.executor && <span class="chip" title="The server has not looked at the files itself">as the executor of <Shown text={p.preview.executor} line /> sees it</span>}
       <Copy text={id} short={id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-5)}` : id} />
     </div>

@@ -36,6 +36,7 @@ export interface Pending {
   assignee?: string;     // the person who is to answer it
   nobodyWaits?: boolean; // whoever waited for the answer has hung up
   alerted?: boolean;     // nobody has answered for so long that it was told of once more
+  box?: "inside" | "outside" | "none"; // of a command that Nod itself would run
   inFile?: boolean;      // in a list: the call by itself has its change in the file, for those who may answer
   cut?: boolean;         // too large for the list: input and preview come with the call by itself
 }

@@ -42,7 +42,7 @@ static struct str request_data(struct arena *arena, const struct ask *ask, int64
                                .cwd = ask->cwd, .files = ask->files}, hex);
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
                 .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown,
-                .in_file = ask->in_file, .deadline = deadline_ms,
+                .in_file = ask->in_file, .box = ask->box, .deadline = deadline_ms,
                 .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
                 .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback);
 }
