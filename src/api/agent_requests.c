@@ -305,10 +305,9 @@ void api_requests_create(struct exchange *x)
     struct str signature = STR_NONE;
     struct err err;
     x->http->arg = asking;
-    if (rc_bad(read_asking(x, asking, &err)) ||
-        rc_bad(exchange_check_signed(x, asking->loosens, &signature, &err)))
-        exchange_fail(x, &err);
-    else if (str_empty(asking->session))
+    EXCHANGE_TRY(x, read_asking(x, asking, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, asking->loosens, &signature, &err));
+    if (str_empty(asking->session))
         make_session(x, asking);
     else
         exchange_with_session(x, asking->session, start_found);
@@ -374,8 +373,6 @@ void api_requests_approve(struct exchange *x)
     if (rc_ok(rc) && !json_get(x->body, "approved"))
         rc = err_set(&err, ERR_INVALID, "\"approved\" is missing: true or false");
     decide->decision = yes ? DECISION_ALLOW_ONCE : DECISION_ABORT;
-    if (rc_bad(rc))
-        exchange_fail(x, &err);
-    else
-        gate_decide(x->gate, decide);
+    EXCHANGE_TRY(x, rc);
+    gate_decide(x->gate, decide);
 }

@@ -330,8 +330,6 @@ static struct rc translate(struct exchange *x, struct err *err)
 void api_permission(struct exchange *x)
 {
     struct err err = {.code = ERR_OK};
-    if (rc_bad(translate(x, &err)))
-        exchange_fail(x, &err);
-    else
-        api_decide_session(x);
+    EXCHANGE_TRY(x, translate(x, &err));
+    api_decide_session(x);
 }

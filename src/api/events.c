@@ -230,10 +230,8 @@ struct rc events_scope_known(const struct gate *gate, const struct event_scope *
 static void stream_if_known(struct exchange *x)
 {
     struct err err;
-    if (rc_bad(events_scope_known(x->gate, x->state, &err)))
-        exchange_fail(x, &err);
-    else
-        sse_start(x, &follower_new(x->state)->sse);
+    EXCHANGE_TRY(x, events_scope_known(x->gate, x->state, &err));
+    sse_start(x, &follower_new(x->state)->sse);
 }
 
 static void caught_up_with_nodes(struct op *op)
@@ -275,9 +273,8 @@ void api_events_read(struct exchange *x)
     struct event_scope *scope = arena_new(x->arena, struct event_scope);
     struct err err;
     x->state = scope;
-    if (rc_bad(read_scope(x, scope, &err)))
-        exchange_fail(x, &err);
-    else if (!str_empty(scope->session))
+    EXCHANGE_TRY(x, read_scope(x, scope, &err));
+    if (!str_empty(scope->session))
         exchange_with_session(x, scope->session, scope_found);
     else
         serve_scope(x);

@@ -86,10 +86,8 @@ void api_statements_issue(struct exchange *x)
         rc = issue_for_request(x, key, &statement, &err);
     else if (rc_ok(rc))
         rc = err_set(&err, ERR_INVALID, "\"for\" must be decision or request");
-    if (rc_bad(rc))
-        exchange_fail(x, &err);
-    else
-        answer_statement(x, &statement);
+    EXCHANGE_TRY(x, rc);
+    answer_statement(x, &statement);
 }
 
 /* ---- requests that are signed ---- */

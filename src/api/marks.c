@@ -59,9 +59,8 @@ static void snooze(struct exchange *x, const struct session *session)
 {
     int64_t seconds = -1;
     struct err err = {0};
-    if (rc_bad(json_want_i64(x->body, "seconds", 0, SNOOZE_SECONDS_MAX, &seconds, &err)))
-        exchange_fail(x, &err);
-    else if (seconds < 0)
+    EXCHANGE_TRY(x, json_want_i64(x->body, "seconds", 0, SNOOZE_SECONDS_MAX, &seconds, &err));
+    if (seconds < 0)
         exchange_error(x, ERR_INVALID, "\"seconds\" is missing: for how long; 0 ends it");
     else
         read_call(x, session, (struct mark){.until_ms = seconds ? clock_wall_ms() + seconds * 1000 : 0});
@@ -71,9 +70,8 @@ static void assign(struct exchange *x, const struct session *session)
 {
     struct str name = STR_NONE;
     struct err err = {0};
-    if (rc_bad(json_want_str(x->body, "person", LIMIT_NAME_BYTES, &name, &err)))
-        exchange_fail(x, &err);
-    else if (!json_get(x->body, "person"))
+    EXCHANGE_TRY(x, json_want_str(x->body, "person", LIMIT_NAME_BYTES, &name, &err));
+    if (!json_get(x->body, "person"))
         exchange_error(x, ERR_INVALID, "\"person\" is missing: who is to answer; \"\" is anybody");
     else if (name.n && !api_find_person(x->gate, name, session->id))
         exchange_error(x, ERR_INVALID, "nobody called \"%.*s\" may answer in this session", STR_ARG(name));

@@ -41,10 +41,8 @@ static void note_in_thread(struct exchange *x, const struct session *session)
     (void)session;
     *note = (struct note){.op = exchange_op(x, noted), .session = x->session, .thread = x->params[0],
                           .actor = x->actor};
-    if (rc_bad(read_note(x, note, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_note(x->gate, note);
+    EXCHANGE_TRY(x, read_note(x, note, &err));
+    gate_note(x->gate, note);
 }
 
 void api_notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_in_thread); }

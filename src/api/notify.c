@@ -97,10 +97,8 @@ void api_push_key(struct exchange *x)
 void api_push_subscribe(struct exchange *x)
 {
     struct err err;
-    if (rc_bad(notify_add_device(x->api->notify, x->actor, x->token_id, x->body, &err)))
-        exchange_fail(x, &err);
-    else
-        answer_empty(x, 201);
+    EXCHANGE_TRY(x, notify_add_device(x->api->notify, x->actor, x->token_id, x->body, &err));
+    answer_empty(x, 201);
 }
 
 void api_push_unsubscribe(struct exchange *x)

@@ -19,9 +19,8 @@ void api_policy_show(struct exchange *x)
 {
     struct str session = x->token->session;
     struct err err;
-    if (rc_bad(api_query_text(x, "session", &session, &err)))
-        exchange_fail(x, &err);
-    else if (str_empty(session))
+    EXCHANGE_TRY(x, api_query_text(x, "session", &session, &err));
+    if (str_empty(session))
         write_policy(x, NULL);
     else
         exchange_with_session(x, session, write_policy);
@@ -185,11 +184,9 @@ void api_policy_bind(struct exchange *x)
     struct str signature = STR_NONE;
     *change = (struct rule_change){.op = exchange_op(x, rule_bound), .change = STR("bound"), .id = x->params[0],
                                    .actor = x->actor};
-    if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)) ||
-        rc_bad(exchange_check_signed(x, true, &signature, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_change_rule(x->gate, change);
+    EXCHANGE_TRY(x, gate_prepare_bond(x->arena, x->body, &change->rule, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, true, &signature, &err));
+    gate_change_rule(x->gate, change);
 }
 
 /* ---- put: the user's layer as a whole ---- */
@@ -256,10 +253,9 @@ void api_policy_put(struct exchange *x)
     struct str signature = STR_NONE;
     struct err err;
     x->state = replacement;
-    if (rc_bad(exchange_check_signed(x, true, &signature, &err)) || rc_bad(plan_replacement(x, replacement, &err)))
-        exchange_fail(x, &err);
-    else
-        next_change(x);
+    EXCHANGE_TRY(x, exchange_check_signed(x, true, &signature, &err));
+    EXCHANGE_TRY(x, plan_replacement(x, replacement, &err));
+    next_change(x);
 }
 
 /* ---- explain ---- */
@@ -374,9 +370,7 @@ void api_policy_trust(struct exchange *x)
 {
     struct str session = STR_NONE, signature = STR_NONE;
     struct err err;
-    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
-        rc_bad(exchange_check_signed(x, json_bool(x->body, "trusted", true), &signature, &err)))
-        exchange_fail(x, &err);
-    else
-        exchange_with_session(x, session, trust_in);
+    EXCHANGE_TRY(x, json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, json_bool(x->body, "trusted", true), &signature, &err));
+    exchange_with_session(x, session, trust_in);
 }

@@ -261,10 +261,8 @@ static void handle(struct exchange *x)
 static void dispatch_again(struct exchange *x)
 {
     struct err err = {.code = ERR_OK};
-    if (rc_bad(prepare(x, NULL, &err)))
-        exchange_fail(x, &err);
-    else
-        handle(x);
+    EXCHANGE_TRY(x, prepare(x, NULL, &err));
+    handle(x);
 }
 
 static struct exchange *exchange_new(struct api *api, struct http_request *http)

@@ -124,10 +124,9 @@ void api_tokens_create(struct exchange *x)
     struct str signature = STR_NONE;
     struct err err;
     x->state = change;
-    if (rc_bad(read_token(x, change, &err)) ||
-        rc_bad(exchange_check_signed(x, change->role != ROLE_AGENT, &signature, &err)))
-        exchange_fail(x, &err);
-    else if (!str_empty(change->session))
+    EXCHANGE_TRY(x, read_token(x, change, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, change->role != ROLE_AGENT, &signature, &err));
+    if (!str_empty(change->session))
         exchange_with_session(x, change->session, bound_session_found);
     else
         gate_change_token(x->gate, change);

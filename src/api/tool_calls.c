@@ -129,10 +129,8 @@ void api_calls_ask(struct exchange *x)
     struct err err;
     ask->session = session_of_thread(x->params[0]);
     ask->thread = x->params[0];
-    if (rc_bad(read_ask(x, ask, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_ask(x->gate, ask);
+    EXCHANGE_TRY(x, read_ask(x, ask, &err));
+    gate_ask(x->gate, ask);
 }
 
 /* ---- definitions of tools, told by a proxy in front of somebody's MCP server ---- */
@@ -236,10 +234,9 @@ void api_calls_show(struct exchange *x)
     struct err err;
     ask->id = x->params[0];
     ask->op = exchange_op(x, shown);
-    if (rc_bad(read_wait(x, &ask->wait_ms, &err)) || rc_bad(exchange_name_session(x, &ask->session, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_status(x->gate, ask);
+    EXCHANGE_TRY(x, read_wait(x, &ask->wait_ms, &err));
+    EXCHANGE_TRY(x, exchange_name_session(x, &ask->session, &err));
+    gate_status(x->gate, ask);
 }
 
 /* ---- report ---- */
@@ -254,11 +251,9 @@ void api_calls_result(struct exchange *x)
     struct err err;
     *report = (struct report){.op = exchange_op(x, reported), .call = x->params[0], .actor = x->actor,
                               .content = content ? content->raw : STR("null")};
-    if (rc_bad(json_want_bool(x->body, "isError", &report->is_error, &err)) ||
-        rc_bad(exchange_name_session(x, &report->session, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_report(x->gate, report);
+    EXCHANGE_TRY(x, json_want_bool(x->body, "isError", &report->is_error, &err));
+    EXCHANGE_TRY(x, exchange_name_session(x, &report->session, &err));
+    gate_report(x->gate, report);
 }
 
 /* ---- give up ---- */
@@ -271,8 +266,6 @@ void api_calls_cancel(struct exchange *x)
     struct err err;
     *decide = (struct decide){.op = exchange_decision(x, cancelled), .call_id = x->params[0], .whole = true,
                               .decision = DECISION_CANCELLED, .actor = x->actor, .by = x->token_id};
-    if (rc_bad(exchange_name_session(x, &decide->session, &err)))
-        exchange_fail(x, &err);
-    else
-        gate_decide(x->gate, decide);
+    EXCHANGE_TRY(x, exchange_name_session(x, &decide->session, &err));
+    gate_decide(x->gate, decide);
 }
