@@ -17,10 +17,7 @@ void api_archive_make(struct exchange *x)
     struct err err;
     int64_t seconds = -1;
     EXCHANGE_TRY(x, json_want_i64(x->body, "olderThanSeconds", 0, INT32_MAX, &seconds, &err));
-    if (seconds < 0) {
-        exchange_error(x, ERR_INVALID, "\"olderThanSeconds\" is missing");
-        return;
-    }
+    EXCHANGE_REFUSE(x, seconds < 0, ERR_INVALID, "\"olderThanSeconds\" is missing");
     archiving->op = exchange_op(x, archived);
     archiving->older_than_ms = seconds * 1000;
     archiving->actor = x->actor;

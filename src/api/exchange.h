@@ -101,6 +101,14 @@ void exchange_fail(struct exchange *x, const struct err *err);
     } while (0)
 void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for what the caller sees itself: EXCHANGE_REFUSE(x, !name.n, ERR_INVALID, "…"). */
+#define EXCHANGE_REFUSE(x, condition, ...) \
+    do { \
+        if (condition) { \
+            exchange_error((x), __VA_ARGS__); \
+            return; \
+        } \
+    } while (0)
 
 /* The member "signature" of the body, for a decision; NULL when there is none. */
 struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_claim, struct err *err);

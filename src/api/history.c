@@ -32,10 +32,8 @@ static void session_looked(struct op *op)
         exchange_fail(x, &op->err);
         return;
     }
-    if (!gone && (!session || !token_may_see(x->token, session))) {
-        exchange_error(x, ERR_NOT_FOUND, "there is no such session");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !gone && (!session || !token_may_see(x->token, session)), ERR_NOT_FOUND,
+                    "there is no such session");
     struct history *history = history_new(x->params[0], x->params[1]);
     history->op = gate_op(NULL, answer_history, x);
     gate_read_history(x->gate, history);

@@ -356,10 +356,7 @@ void api_hooks_ask(struct exchange *x)
     h->ask->actor = x->actor;
     h->ask->by = x->token_id;
     h->hook.agent = agent_with_hooks(x->params[0]);
-    if (!h->hook.agent) {
-        exchange_error(x, ERR_NOT_FOUND, "hooks are of" AGENT_WORDS);
-        return;
-    }
+    EXCHANGE_REFUSE(x, !h->hook.agent, ERR_NOT_FOUND, "hooks are of" AGENT_WORDS);
     bool unread = rc_bad(prepare(h, &err)), tells = h->hook.kind == HOOK_AFTER || h->hook.kind == HOOK_IDLE;
     if (unread && !tells) {
         refuse(h, err.text);

@@ -250,10 +250,7 @@ static void key_changed(struct op *op)
     const struct person_key *key = gate_keys(x->gate)->keys;
     while (key && !str_eq(key->id, x->params[0]))
         key = key->next;
-    if (!key) {
-        exchange_error(x, ERR_INTERNAL, "the key was kept, but is not known here");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !key, ERR_INTERNAL, "the key was kept, but is not known here");
     ring_write_key(&out, key);
     exchange_answer(x, x->route->status, &buf);
 }

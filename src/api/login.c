@@ -107,14 +107,10 @@ void api_logins_create(struct exchange *x)
     EXCHANGE_TRY(x, json_want_str(x->body, "name", LOGIN_NAME_BYTES - 1, &name, &err));
     EXCHANGE_TRY(x, json_want_str(x->body, "role", LIMIT_NAME_BYTES, &role_text, &err));
     enum role role = role_parse(role_text);
-    if (role == ROLE_NONE || role == ROLE_AGENT) {
-        exchange_error(x, ERR_INVALID, "\"role\" must be admin, approver or viewer");
-        return;
-    }
-    if (scopes_of_role(role) & ~x->token->scopes) {
-        exchange_error(x, ERR_FORBIDDEN, "this token cannot make a login that may do more than itself");
-        return;
-    }
+    EXCHANGE_REFUSE(x, role == ROLE_NONE || role == ROLE_AGENT, ERR_INVALID,
+                    "\"role\" must be admin, approver or viewer");
+    EXCHANGE_REFUSE(x, scopes_of_role(role) & ~x->token->scopes, ERR_FORBIDDEN,
+                    "this token cannot make a login that may do more than itself");
     struct str own = token_person(x->actor); /* without the device's name: "ann, laptop, phone" is not ann */
     if (str_empty(name))
         name = str_sub(own, 0, own.n < LOGIN_NAME_BYTES ? own.n : 0);
@@ -224,15 +220,9 @@ void api_login_begin(struct exchange *x)
     struct err err;
     EXCHANGE_TRY(x, json_want_str(x->body, "once", ID_SECRET_BYTES, &once, &err));
     EXCHANGE_TRY(x, json_want_str(x->body, "device", DEVICE_BYTES_MAX, &device, &err));
-    if (!plain(device)) {
-        exchange_error(x, ERR_INVALID, "\"device\" must be plain words without a comma");
-        return;
-    }
-    if (!take_code(x->api, once, &code)) {
-        exchange_error(x, ERR_UNAUTHENTICATED,
-                       "This link has expired or was already used. Run `nod login` for a new one.");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !plain(device), ERR_INVALID, "\"device\" must be plain words without a comma");
+    EXCHANGE_REFUSE(x, !take_code(x->api, once, &code), ERR_UNAUTHENTICATED,
+                    "This link has expired or was already used. Run `nod login` for a new one.");
     struct token_change *change = arena_new(x->arena, struct token_change);
     *change = (struct token_change){.op = exchange_op(x, logged_in),
                                     .name = arena_printf(x->arena, "%s, %.*s", code.name, STR_ARG(device)),
@@ -252,10 +242,7 @@ static void logged_out(struct op *op)
 
 void api_login_end(struct exchange *x)
 {
-    if (!x->by_page) {
-        exchange_error(x, ERR_INVALID, "this token did not log in with a link; revoke it instead");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !x->by_page, ERR_INVALID, "this token did not log in with a link; revoke it instead");
     struct token_change *change = arena_new(x->arena, struct token_change);
     *change = (struct token_change){.op = exchange_op(x, logged_out), .id = x->token_id, .actor = x->actor};
     gate_change_token(x->gate, change);

@@ -65,10 +65,8 @@ void api_approvals_seen(struct exchange *x)
 {
     enum { SEEN_MAX = 64 };
     const struct json *calls = json_get(x->body, "calls");
-    if (!calls || calls->type != JSON_ARRAY || calls->count > SEEN_MAX) {
-        exchange_error(x, ERR_INVALID, "\"calls\" must be a list of at most 64 {sessionId, toolCallId}");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !calls || calls->type != JSON_ARRAY || calls->count > SEEN_MAX, ERR_INVALID,
+                    "\"calls\" must be a list of at most 64 {sessionId, toolCallId}");
     for (const struct json *call = calls->first; call; call = call->next)
         notify_seen(x->api->notify, token_person(x->actor), json_text(call, "sessionId"),
                     json_text(call, "toolCallId"));
@@ -144,10 +142,8 @@ static void refuse(struct exchange *x, const struct err *err)
     if (now_us - guesses->since_us > 60 * 1000000LL)
         *guesses = (struct guesses){.since_us = now_us};
     guesses->count += err->code == ERR_FORBIDDEN;
-    if (err->code == ERR_FORBIDDEN && guesses->count > GUESSES_PER_MINUTE) {
-        exchange_error(x, ERR_TOO_MANY, "too many answers that Nod has not sent; try again in a minute");
-        return;
-    }
+    EXCHANGE_REFUSE(x, err->code == ERR_FORBIDDEN && guesses->count > GUESSES_PER_MINUTE, ERR_TOO_MANY,
+                    "too many answers that Nod has not sent; try again in a minute");
     log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", err->text));
     exchange_fail(x, err);
 }

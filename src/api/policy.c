@@ -94,10 +94,8 @@ void api_policy_add(struct exchange *x)
         exchange_with_session(x, session, add_to_session);
         return;
     }
-    if (addition->source.layer != LAYER_USER) {
-        exchange_error(x, ERR_INVALID, "\"layer\" must be user or session: the others are files");
-        return;
-    }
+    EXCHANGE_REFUSE(x, addition->source.layer != LAYER_USER, ERR_INVALID,
+                    "\"layer\" must be user or session: the others are files");
     EXCHANGE_TRY(x, auth_allow(x->token, user_rules, &err));
     addition->change = (struct rule_change){.op = gate_op(x->arena, user_rule_added, x), .change = STR("added"),
                                             .rule = addition->json, .actor = x->actor};
@@ -137,10 +135,8 @@ static void remove_from_session(struct exchange *x, const struct session *sessio
     const struct json *json = NULL;
     while (rule && !str_eq(rule->id, x->params[0]))
         rule = rule->next;
-    if (!rule || rc_bad(json_parse(x->arena, rule->json, &json, NULL))) {
-        exchange_error(x, ERR_NOT_FOUND, "the session has no such rule");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !rule || rc_bad(json_parse(x->arena, rule->json, &json, NULL)), ERR_NOT_FOUND,
+                    "the session has no such rule");
     if (!may_go(x, json_text(json, "effect")))
         return;
     struct session_change *change = arena_new(x->arena, struct session_change);
@@ -284,10 +280,8 @@ void api_policy_explain(struct exchange *x)
     EXCHANGE_TRY(x, json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &mode, &err));
     EXCHANGE_TRY(x, json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err));
     EXCHANGE_TRY(x, json_want_object(x->body, "input", &explain->input, &err));
-    if (str_empty(explain->name) || !explain->input) {
-        exchange_error(x, ERR_INVALID, "\"name\" and \"input\" of the call are needed");
-        return;
-    }
+    EXCHANGE_REFUSE(x, str_empty(explain->name) || !explain->input, ERR_INVALID,
+                    "\"name\" and \"input\" of the call are needed");
     if (!str_empty(session)) {
         exchange_with_session(x, session, explain_in);
         return;
@@ -351,14 +345,10 @@ static void trust_in(struct exchange *x, const struct session *session)
     bool trust = true;
     EXCHANGE_TRY(x, json_want_str(x->body, "hash", LIMIT_NAME_BYTES, &wanted, &err));
     EXCHANGE_TRY(x, json_want_bool(x->body, "trusted", &trust, &err));
-    if (!gate_project_file(x->gate, x->arena, session, &path, &hash)) {
-        exchange_error(x, ERR_NOT_FOUND, "the session's folder has no .nod/policy.json that can be read");
-        return;
-    }
-    if (trust && !str_eq(wanted, hash)) {
-        exchange_error(x, ERR_CONFLICT, "\"hash\" must be that of the file as it is now: look again");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !gate_project_file(x->gate, x->arena, session, &path, &hash), ERR_NOT_FOUND,
+                    "the session's folder has no .nod/policy.json that can be read");
+    EXCHANGE_REFUSE(x, trust && !str_eq(wanted, hash), ERR_CONFLICT,
+                    "\"hash\" must be that of the file as it is now: look again");
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     *change = (struct rule_change){.op = exchange_op(x, trust_changed),
                                    .change = trust ? STR("trusted") : STR("distrusted"), .path = path,

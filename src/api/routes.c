@@ -126,11 +126,8 @@ static void log_answer(struct exchange *x, int status)
 /* An answer that did not fit its buffer becomes an error: a client never gets half of a JSON text. */
 void exchange_answer(struct exchange *x, int status, const struct buf *body)
 {
-    if (body->over) {
-        exchange_error(x, ERR_TOO_LARGE, "the answer is larger than %d bytes; ask for less",
-                       LIMIT_ANSWER_BYTES);
-        return;
-    }
+    EXCHANGE_REFUSE(x, body->over, ERR_TOO_LARGE, "the answer is larger than %d bytes; ask for less",
+                    LIMIT_ANSWER_BYTES);
     log_answer(x, status);
     http_answer_json(x->http, status, buf_str(body));
 }

@@ -137,10 +137,8 @@ void api_sessions_create(struct exchange *x)
     EXCHANGE_TRY(x, read_settings(x->body, &settings, &err));
     EXCHANGE_TRY(x, read_new_id(x, &new_id, &err));
     EXCHANGE_TRY(x, exchange_check_signed(x, settings.loosens, &signature, &err));
-    if (!(x->token->scopes & SCOPE_SETTINGS) && settings.loosens) {
-        exchange_error(x, ERR_FORBIDDEN, "an agent may tighten a session's policy, not loosen it");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !(x->token->scopes & SCOPE_SETTINGS) && settings.loosens, ERR_FORBIDDEN,
+                    "an agent may tighten a session's policy, not loosen it");
     if (settings.timeout_seconds < 0)
         settings.timeout_seconds = x->api->timeout_seconds;
     settings.proposed = !auth_gives_folder(x, settings.cwd);
@@ -259,10 +257,8 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     EXCHANGE_TRY(x, json_want_str(x->body, "title", LIMIT_TITLE_BYTES, &title, &err));
     EXCHANGE_TRY(x, json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err));
     EXCHANGE_TRY(x, read_thread_name(x->body, &name, &err));
-    if (!str_empty(parent) && !session_thread_find(session, parent)) {
-        exchange_error(x, ERR_NOT_FOUND, "there is no such parent thread in this session");
-        return;
-    }
+    EXCHANGE_REFUSE(x, !str_empty(parent) && !session_thread_find(session, parent), ERR_NOT_FOUND,
+                    "there is no such parent thread in this session");
     struct session_change *change = arena_new(x->arena, struct session_change);
     x->state = change;
     change->op = exchange_op(x, thread_added);

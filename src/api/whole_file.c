@@ -41,11 +41,8 @@ static void call_read(struct read *read)
 
 static void session_found(struct exchange *x, const struct session *session)
 {
-    if (session->cwd_proposed) {
-        exchange_error(x, ERR_FORBIDDEN,
-                       "an agent named this session's folder, and no person has given it: see nod session set --cwd");
-        return;
-    }
+    EXCHANGE_REFUSE(x, session->cwd_proposed, ERR_FORBIDDEN,
+                    "an agent named this session's folder, and no person has given it: see nod session set --cwd");
     struct str *root = arena_new(x->arena, struct str);
     *root = arena_str(x->arena, session->cwd);
     x->state = root;
