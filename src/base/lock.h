@@ -10,14 +10,11 @@
 
 #include <pthread.h>
 
-static inline pthread_mutex_t *lock_take(pthread_mutex_t *mutex)
-{
-    CHECK(pthread_mutex_lock(mutex) == 0);
-    return mutex;
-}
-static inline void lock_release(pthread_mutex_t **mutex) { CHECK(pthread_mutex_unlock(*mutex) == 0); }
+static inline void lock_take(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
+static inline void lock_drop(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
+static inline void lock_end(pthread_mutex_t **mutex) { lock_drop(*mutex); }
 
 #define LOCK_SCOPE(mutex) \
-    __attribute__((cleanup(lock_release), unused)) pthread_mutex_t *lock_of_scope = lock_take(mutex)
+    __attribute__((cleanup(lock_end), unused)) pthread_mutex_t *lock_of_scope = (lock_take(mutex), (mutex))
 
 #endif

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
-static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
-
 /* ---- what was done ---- */
 
 /* NULL when the box has used too many hosts already. Entries are never removed, so that the pointer stays good. */
@@ -35,17 +32,17 @@ struct used *egress_used(struct egress *egress, const struct egress_target *targ
 /* Each state of a host is stored once. Two locks: storing may take long, and counting bytes must not wait for it. */
 bool egress_keep(struct egress *egress, struct used *used, enum egress_state state, const char *why)
 {
-    lock(&egress->keeping);
-    lock(&egress->lock);
+    lock_take(&egress->keeping);
+    lock_take(&egress->lock);
     struct egress_use use = used->use;
     bool kept = used->kept[state];
-    unlock(&egress->lock);
+    lock_drop(&egress->lock);
     use.state = state;
     (void)snprintf(use.why, sizeof use.why, "%s", why);
     if (!kept)
         kept = egress->host->keep(egress->host, &use);
     used->kept[state] = kept;
-    unlock(&egress->keeping);
+    lock_drop(&egress->keeping);
     return kept;
 }
 
@@ -89,13 +86,13 @@ static void begin_line(struct egress *egress, int client, uint16_t forward)
     CHECK(pthread_attr_init(&attributes) == 0);
     CHECK(pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0);
     CHECK(pthread_attr_setstacksize(&attributes, LINE_STACK_BYTES) == 0);
-    lock(&egress->lock);
+    lock_take(&egress->lock);
     egress->lines++;
-    unlock(&egress->lock);
+    lock_drop(&egress->lock);
     if (pthread_create(&thread, &attributes, serve, line) != 0) {
-        lock(&egress->lock);
+        lock_take(&egress->lock);
         egress->lines--;
-        unlock(&egress->lock);
+        lock_drop(&egress->lock);
         (void)close(client);
         free(line);
     }
@@ -195,10 +192,10 @@ void egress_end(struct egress *egress)
         (void)close(egress->stop[1]);
     if (egress->has_thread)
         CHECK(pthread_join(egress->thread, NULL) == 0);
-    lock(&egress->lock);
+    lock_take(&egress->lock);
     while (egress->lines)
         CHECK(pthread_cond_wait(&egress->left, &egress->lock) == 0);
-    unlock(&egress->lock);
+    lock_drop(&egress->lock);
     keep_rest(egress);
     for (unsigned i = 0; i < egress->listener_count; i++)
         (void)close(egress->listeners[i].fd);

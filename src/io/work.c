@@ -40,9 +40,6 @@ struct work_pool {
     bool ending;
 };
 
-static void lock(struct work_pool *pool) { CHECK(pthread_mutex_lock(&pool->lock) == 0); }
-static void unlock(struct work_pool *pool) { CHECK(pthread_mutex_unlock(&pool->lock) == 0); }
-
 /* The lock is held. */
 static void ring(struct work_pool *pool)
 {
@@ -94,11 +91,11 @@ static void *work(void *arg)
     struct pool_thread *thread = arg;
     struct work_pool *pool = thread->pool;
     struct job *job;
-    lock(pool);
+    lock_take(&pool->lock);
     while ((job = wait_for_job(pool))) {
-        unlock(pool);
+        lock_drop(&pool->lock);
         job->run(job);
-        lock(pool);
+        lock_take(&pool->lock);
         list_add(&pool->over, job);
         ring(pool);
     }
@@ -107,7 +104,7 @@ static void *work(void *arg)
     pool->ended = thread;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
     ring(pool); /* the thread that ends needs its stack until the loop has joined it */
-    unlock(pool);
+    lock_drop(&pool->lock);
     return NULL;
 }
 
@@ -151,14 +148,14 @@ static struct loop_call *take_loop_calls(struct work_pool *pool)
 static void rung(void *arg)
 {
     struct work_pool *pool = arg;
-    lock(pool);
+    lock_take(&pool->lock);
     struct loop_call *loop_call = take_loop_calls(pool);
     struct job *over = pool->over.first;
     struct pool_thread *ended = pool->ended;
     bool rests = ended && pool->threads == 0;
     pool->over = (struct job_list){0};
     pool->ended = NULL;
-    unlock(pool);
+    lock_drop(&pool->lock);
     join_ended(ended);
     if (rests)
         system_trim_heap(); /* returns the threads' caches to the system */
@@ -196,7 +193,7 @@ struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max)
 void work_submit(struct work_pool *pool, struct job *job)
 {
     CHECK(job->run && job->done);
-    lock(pool);
+    lock_take(&pool->lock);
     CHECK(!pool->ending);
     pool->open++;
     list_add(&pool->waiting, job);
@@ -205,7 +202,7 @@ void work_submit(struct work_pool *pool, struct job *job)
     CHECK(pthread_cond_signal(&pool->work) == 0);
     struct pool_thread *ended = pool->ended;
     pool->ended = NULL;
-    unlock(pool);
+    lock_drop(&pool->lock);
     join_ended(ended);
 }
 
@@ -215,12 +212,12 @@ unsigned work_open(const struct work_pool *pool) { return pool->open; }
 void work_pool_free(struct work_pool *pool)
 {
     CHECK(pool->open == 0);
-    lock(pool);
+    lock_take(&pool->lock);
     pool->ending = true;
     CHECK(pthread_cond_broadcast(&pool->work) == 0);
     while (pool->threads > 0)
         CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
-    unlock(pool);
+    lock_drop(&pool->lock);
     join_ended(pool->ended);
     waker_free(pool->waker);
     CHECK(pthread_cond_destroy(&pool->work) == 0);
@@ -231,12 +228,12 @@ void work_pool_free(struct work_pool *pool)
 
 void work_pool_leave(struct work_pool *pool)
 {
-    lock(pool);
+    lock_take(&pool->lock);
     struct waker *waker = pool->waker;
     pool->waker = NULL;
     pool->ending = true;
     CHECK(pthread_cond_broadcast(&pool->work) == 0);
-    unlock(pool);
+    lock_drop(&pool->lock);
     waker_free(waker);
 }
 
@@ -249,7 +246,7 @@ void work_call_loop(struct work_pool *pool, struct loop_call *loop_call)
     loop_call->pool = pool;
     loop_call->finished = false;
     CHECK(pthread_cond_init(&loop_call->over, NULL) == 0);
-    lock(pool);
+    lock_take(&pool->lock);
     if (pool->last_loop_call)
         pool->last_loop_call->next = loop_call;
     else
@@ -258,7 +255,7 @@ void work_call_loop(struct work_pool *pool, struct loop_call *loop_call)
     ring(pool);
     while (!loop_call->finished)
         CHECK(pthread_cond_wait(&loop_call->over, &pool->lock) == 0);
-    unlock(pool);
+    lock_drop(&pool->lock);
     CHECK(pthread_cond_destroy(&loop_call->over) == 0);
 }
 

@@ -58,16 +58,13 @@ struct link {
     size_t last_n;
 };
 
-static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
-static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
-
 /* ---- writing ---- */
 
 /* Writes the whole line. On failure the program must be restarted: half a message cannot be taken back. */
 static bool write_line(struct link *link, struct str line, int64_t within_ms)
 {
     int64_t until_us = clock_steady_us() + within_ms * 1000;
-    lock(&link->writing);
+    lock_take(&link->writing);
     while (line.n) {
         ssize_t done = write(link->in, line.p, line.n);
         if (done > 0) {
@@ -79,7 +76,7 @@ static bool write_line(struct link *link, struct str line, int64_t within_ms)
             break;
         (void)poll(&room, 1, MCP_LOOK_MS);
     }
-    unlock(&link->writing);
+    lock_drop(&link->writing);
     if (line.n)
         (void)kill(-link->pid, SIGKILL);
     return line.n == 0;
@@ -328,14 +325,14 @@ static void close_program(struct link *link)
 {
     int64_t until_us = clock_steady_us() + END_MS * 1000;
     int status;
-    lock(&link->writing);
+    lock_take(&link->writing);
     close_descriptor(&link->in);
     link->in = -1;
-    unlock(&link->writing);
-    lock(&link->lock);
+    lock_drop(&link->writing);
+    lock_take(&link->lock);
     while (!link->ended && clock_steady_us() < until_us)
         sleep_on(link, MCP_LOOK_MS);
-    unlock(&link->lock);
+    lock_drop(&link->lock);
     (void)kill(-link->pid, SIGKILL);
     CHECK(pthread_join(link->reader, NULL) == 0);
     while (waitpid(link->pid, &status, 0) < 0 && errno == EINTR)
@@ -386,17 +383,17 @@ static struct rc exchange_lines(struct server *server, struct mcp_exchange *x, s
     struct link *link = server->link;
     struct waiting own = {.id = x->id};
     int64_t until_us = clock_steady_us() + x->timeout_ms * 1000;
-    lock(&link->lock);
+    lock_take(&link->lock);
     own.next = link->waiting;
     link->waiting = &own;
-    unlock(&link->lock);
+    lock_drop(&link->lock);
     bool sent = write_line(link, x->message, WRITE_MS);
-    lock(&link->lock);
+    lock_take(&link->lock);
     while (sent && !own.line && !link->ended && clock_steady_us() < until_us && !is_set(x->cancelled))
         sleep_on(link, MCP_LOOK_MS);
     leave(link, &own);
     bool ended = link->ended || !sent;
-    unlock(&link->lock);
+    lock_drop(&link->lock);
     if (own.line) {
         struct str line = arena_str(x->arena, (struct str){own.line, own.line_n});
         free(own.line);

@@ -23,9 +23,6 @@ enum {
     LOOKED_AT_MAX = 2 * MCP_TOOLS_MAX, /* most entries read of a list, including those that are skipped */
 };
 
-static void lock(struct server *server) { CHECK(pthread_mutex_lock(&server->lock) == 0); }
-static void unlock(struct server *server) { CHECK(pthread_mutex_unlock(&server->lock) == 0); }
-
 void server_init(struct server *server)
 {
     pthread_condattr_t steady;
@@ -181,7 +178,7 @@ struct rc server_list(struct server *server, const atomic_bool *cancelled, struc
     /* Before reading: a change that is announced meanwhile sets it again, and the list is read once more. */
     atomic_store(&server->stale, false);
     struct rc rc = read_pages(server, &list, cancelled, err);
-    lock(server);
+    lock_take(&server->lock);
     if (rc_ok(rc)) {
         struct arena old = arena_take(&server->list_arena);
         server->list_arena = arena_take(&list.arena);
@@ -190,7 +187,7 @@ struct rc server_list(struct server *server, const atomic_bool *cancelled, struc
         server->listed_us = clock_steady_us();
         arena_done(&old);
     }
-    unlock(server);
+    lock_drop(&server->lock);
     arena_done(&list.arena);
     return rc;
 }
@@ -247,9 +244,9 @@ static struct rc start_now(struct server *server, const atomic_bool *cancelled, 
 {
     struct err why = {.code = ERR_OK};
     server->state = SERVER_STARTING;
-    unlock(server);
+    lock_drop(&server->lock);
     struct rc rc = start(server, cancelled, &why);
-    lock(server);
+    lock_take(&server->lock);
     if (rc_ok(rc)) {
         server->state = SERVER_READY;
         server->opened_us = clock_steady_us();
@@ -296,13 +293,13 @@ static void look_at_link(struct server *server, int64_t now_us)
 void server_rest(struct server *server)
 {
     struct link *link = NULL;
-    lock(server);
+    lock_take(&server->lock);
     if (server->users == 0 && server->state == SERVER_READY) {
         link = server->link;
         server->link = NULL;
         server->state = SERVER_DOWN;
     }
-    unlock(server);
+    lock_drop(&server->lock);
     if (link)
         server->transport->close(link);
 }

@@ -17,9 +17,6 @@ struct pin {
     struct str text, digest, definition;
 };
 
-static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
-static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
-
 static void pin_free(struct pin *pin) { arena_free(pin); }
 
 void servers_free_pins(struct servers *servers)
@@ -85,9 +82,9 @@ static bool refresh(struct server *server, const atomic_bool *cancelled)
 {
     if (rc_bad(server_enter(server, cancelled, NULL)))
         return false;
-    lock(&server->lock);
+    lock_take(&server->lock);
     bool old = clock_steady_us() - server->listed_us > LIST_AGE_US;
-    unlock(&server->lock);
+    lock_drop(&server->lock);
     bool fine = (!old && !atomic_load(&server->stale)) || rc_ok(server_list(server, cancelled, NULL));
     server_leave(server);
     return fine;
@@ -101,7 +98,7 @@ static struct server_news **add_news(struct servers *servers, struct server_set 
         struct server *server = &set->servers[i];
         if (!refresh(server, cancelled))
             continue;
-        lock(&server->lock);
+        lock_take(&server->lock);
         for (size_t t = 0; t < server->tool_count; t++) {
             struct str before;
             if (holds(servers, set->root, &server->tools[t], arena, &before) ||
@@ -111,7 +108,7 @@ static struct server_news **add_news(struct servers *servers, struct server_set 
             (*last)->root = arena_str(arena, set->root);
             last = &(*last)->next;
         }
-        unlock(&server->lock);
+        lock_drop(&server->lock);
     }
     return last;
 }
@@ -145,11 +142,11 @@ bool servers_holds(struct servers *servers, struct arena *arena, struct str root
 {
     ARENA_SCOPE(scratch);
     struct str text = STR_NONE;
-    lock(&servers->lock);
+    lock_take(&servers->lock);
     const struct pin *pin = map_get(&servers->pins, pin_key(&scratch, root, tool));
     if (pin)
         text = arena_str(arena, pin->definition);
-    unlock(&servers->lock);
+    lock_drop(&servers->lock);
     return text.n && rc_ok(json_parse(arena, text, ret_definition, NULL));
 }
 
@@ -170,7 +167,7 @@ struct server_news *servers_news(struct servers *servers, struct arena *arena, s
 static void put_definitions(struct servers *servers, struct str root, struct server *server, struct json_out *out)
 {
     unsigned left_out = 0;
-    lock(&server->lock);
+    lock_take(&server->lock);
     for (size_t t = 0; t < server->tool_count && server->state == SERVER_READY; t++) {
         const struct server_tool *tool = &server->tools[t];
         if (!holds(servers, root, tool, NULL, NULL))
@@ -182,7 +179,7 @@ static void put_definitions(struct servers *servers, struct str root, struct ser
         json_object(out, J("name", tool->name), J("description", tool->description),
                     J_RAW("input_schema", tool->schema));
     }
-    unlock(&server->lock);
+    lock_drop(&server->lock);
     if (left_out)
         log_line(LOG_WARN, "tools of an MCP server are not offered: all definitions together are too large",
                  LOG_S("server", server->name), LOG_I("tools", left_out));
@@ -235,7 +232,7 @@ static struct rc find(const struct tool_use *use, struct found_tool *ret_found, 
     if (!server)
         return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(use->name));
     TRY(server_enter(server, use->cancelled, err));
-    lock(&server->lock);
+    lock_take(&server->lock);
     for (size_t i = 0; i < server->tool_count; i++) {
         const struct server_tool *tool = &server->tools[i];
         if (!str_eq(tool->name, use->name))
@@ -246,7 +243,7 @@ static struct rc find(const struct tool_use *use, struct found_tool *ret_found, 
                                          arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest),
                                          arena_str(use->arena, tool->schema)};
     }
-    unlock(&server->lock);
+    lock_drop(&server->lock);
     server_leave(server);
     if (!there)
         return err_set(err, ERR_INVALID, "the server %.*s has no tool %.*s", STR_ARG(server->name), STR_ARG(use->name));

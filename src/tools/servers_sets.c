@@ -14,9 +14,6 @@
 
 enum { FILE_BYTES = 256 << 10 };
 
-static void lock(struct servers *servers) { CHECK(pthread_mutex_lock(&servers->lock) == 0); }
-static void unlock(struct servers *servers) { CHECK(pthread_mutex_unlock(&servers->lock) == 0); }
-
 /* ---- a set ---- */
 
 static void set_done(struct server_set *set)
@@ -130,9 +127,9 @@ static struct server_set *set_ensure(struct servers *servers, struct str root, s
 /* Calls server_rest for the servers of this repository that come from another or an untrusted file. */
 static void rest_others(struct servers *servers, struct str root, const struct server_set *but)
 {
-    lock(servers);
+    lock_take(&servers->lock);
     struct server_set *set = servers->sets;
-    unlock(servers);
+    lock_drop(&servers->lock);
     for (; set; set = set->next)
         for (size_t i = 0; set != but && str_eq(set->root, root) && i < set->count; i++)
             server_rest(&set->servers[i]);
@@ -158,11 +155,11 @@ static struct server_set *project_set(struct servers *servers, struct arena *are
     if (rc_bad(place_read(arena, root, STR(".mcp.json"), &text, NULL)) || text.n > FILE_BYTES)
         text = STR_NONE; /* also for a link that leads out of the repository: other files must not get into the log */
     digest = mcp_definition_digest(arena, text);
-    lock(servers);
+    lock_take(&servers->lock);
     const char *trusted = text.n ? map_get(&servers->trusted, path) : NULL;
     if (trusted && str_is(digest, trusted))
         set = set_ensure(servers, root, digest, text);
-    unlock(servers);
+    lock_drop(&servers->lock);
     rest_others(servers, root, set);
     if (!set && text.n && ret_news)
         *ret_news = file_news(arena, path, digest, text);

@@ -41,9 +41,6 @@ struct shells *shells_new(void)
     return shells;
 }
 
-static void lock(struct shells *shells) { CHECK(pthread_mutex_lock(&shells->lock) == 0); }
-static void unlock(struct shells *shells) { CHECK(pthread_mutex_unlock(&shells->lock) == 0); }
-
 static void shell_free(struct kept_shell *shell)
 {
     CHECK(pthread_join(shell->thread, NULL) == 0);
@@ -143,9 +140,9 @@ struct rc shells_start(const struct tool_use *use, struct str *ret_text, struct 
     struct str name;
     if (!use->shells)
         return err_set(err, ERR_INVALID, "nothing can run in the background here");
-    lock(use->shells);
+    lock_take(&use->shells->lock);
     struct rc rc = start(use, &name, err);
-    unlock(use->shells);
+    lock_drop(&use->shells->lock);
     if (rc_ok(rc))
         *ret_text = arena_printf(use->arena, "It runs in the background as %.*s. Read what it writes with BashOutput, "
                                              "stop it with KillShell.", STR_ARG(name));
@@ -170,11 +167,11 @@ void shells_end(struct shells *shells, struct str session)
 /* When the server stops, on a worker thread: blocks until every command and its thread have ended. */
 void shells_end_all(struct shells *shells)
 {
-    lock(shells);
+    lock_take(&shells->lock);
     stop_where(shells, STR_NONE);
     struct kept_shell *first = shells->first;
     shells->first = NULL;
-    unlock(shells); /* the commands' threads take the lock once more before they end */
+    lock_drop(&shells->lock); /* the commands' threads take the lock once more before they end */
     while (first) {
         struct kept_shell *shell = first;
         first = shell->next;

@@ -18,9 +18,6 @@
 
 enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601, RPC_UNREADABLE = -32700 };
 
-static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
-static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
-
 /* What cannot be read cannot be checked. A few such lines are left out; many mean that the two sides no longer
  * understand each other, and the agent is ended. */
 static void drop(struct acp *acp, const char *who, const char *why)
@@ -125,7 +122,7 @@ static void pass_prompt(struct acp *acp, const struct acp_message *m)
     ARENA_SCOPE(arena);
     BUF_SCOPE(line, ACP_LINE_BYTES * 2);
     expect(acp, m, OPEN_PROMPT);
-    lock(acp);
+    lock_take(&acp->lock);
     struct acp_session *session = acp_session(acp, m->session, STR_NONE);
     struct str words = STR_NONE;
     if (session) {
@@ -134,7 +131,7 @@ static void pass_prompt(struct acp *acp, const struct acp_message *m)
         buf_clear(&session->said);
         session->replays = false;
     }
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (session) {
         find_session(acp, session);
         relay_note(&session->gate, acp->name, "USER_MESSAGE", NULL, prompt_text(&arena, m->params));
@@ -155,11 +152,11 @@ static void pass_session(struct acp *acp, const struct acp_message *m)
     BUF_SCOPE(line, ACP_LINE_BYTES * 2);
     expect(acp, m, OPEN_SESSION);
     if (!str_empty(m->session)) {
-        lock(acp);
+        lock_take(&acp->lock);
         struct acp_session *session = acp_session(acp, m->session, json_text(m->params, "cwd"));
         if (session)
             session->replays = true;
-        unlock(acp);
+        lock_drop(&acp->lock);
     }
     unsigned left_out = acp_put_session(&line, &arena, m, acp->agent->acp.session_meta,
                                         acp->box ? NULL : acp->self, acp->identity);
@@ -181,9 +178,9 @@ static bool begins_session(struct str method)
 /* The lock is given up before the request is held: that starts a thread, which takes it. */
 static void hold(struct acp *acp, const struct acp_message *m, struct str mode)
 {
-    lock(acp);
+    lock_take(&acp->lock);
     struct acp_session *session = acp_session(acp, m->session, STR_NONE);
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (session && !str_empty(m->id))
         acp_hold(acp, session, m, mode);
     else
@@ -204,9 +201,9 @@ static void pass_initialize(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(offer, ACP_LINE_BYTES * 2);
     bool offers = acp_offer_forms(&offer, m);
-    lock(acp);
+    lock_take(&acp->lock);
     acp->shows_forms = offers;
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (offers)
         (void)relay_pipe_send(&acp->child.in, &offer);
     else
@@ -253,9 +250,9 @@ void acp_from_editor(void *arg, struct str line)
 static struct str mode_unasked(struct acp *acp, const struct json *told, const struct acp_session *session)
 {
     struct str mode = acp_mode_unsafe(acp->agent, told);
-    lock(acp);
+    lock_take(&acp->lock);
     bool allowed = session && str_eq(session->mode, mode);
-    unlock(acp);
+    lock_drop(&acp->lock);
     return allowed ? STR_NONE : mode;
 }
 
@@ -274,7 +271,7 @@ static void take_update(struct acp *acp, const struct acp_message *m)
     struct str what = json_text(update, "sessionUpdate"), status = json_text(update, "status");
     struct str call = STR_NONE;
     ARENA_SCOPE(arena);
-    lock(acp);
+    lock_take(&acp->lock);
     struct acp_session *session = acp_session(acp, m->session, STR_NONE);
     if (session && str_is(what, "agent_message_chunk") && !session->replays)
         buf_put(&session->said, json_text(json_get(update, "content"), "text"));
@@ -286,7 +283,7 @@ static void take_update(struct acp *acp, const struct acp_message *m)
             known->call = STR_NONE;
         }
     }
-    unlock(acp);
+    lock_drop(&acp->lock);
     const struct json *content = json_get(update, "content");
     if (!str_empty(call))
         relay_report(&session->gate, call, content ? content->raw : STR_NONE, str_is(status, "failed"));
@@ -302,7 +299,7 @@ static bool take_answer(struct acp *acp, const struct acp_message *m)
     ARENA_SCOPE(arena);
     const struct json *result = json_get(m->json, "result");
     struct acp_session *session = NULL;
-    lock(acp);
+    lock_take(&acp->lock);
     struct acp_open *open = expected(acp, m->id);
     int kind = open ? (int)open->kind : OPEN_NONE;
     if (kind == OPEN_SESSION && result) {
@@ -314,7 +311,7 @@ static bool take_answer(struct acp *acp, const struct acp_message *m)
     if (open)
         open->kind = OPEN_NONE;
     struct str said = session ? arena_str(&arena, buf_str(&session->said)) : STR_NONE;
-    unlock(acp);
+    lock_drop(&acp->lock);
     struct str mode = mode_unasked(acp, result, session);
     if (!str_empty(mode) && kind == OPEN_SESSION && session) {
         acp_hold(acp, session, m, mode);

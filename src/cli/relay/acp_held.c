@@ -38,9 +38,6 @@ struct acp_held {
     atomic_bool cancelled;
 };
 
-static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
-static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
-
 /* True for the first caller: it alone may answer. */
 static bool claim(struct acp_held *held)
 {
@@ -92,11 +89,11 @@ static void tell_denial(struct acp_held *held, struct str words)
     if (str_empty(held->tool_id))
         return;
     acp_tool_failed(&line, held->session->id, held->tool_id, words);
-    lock(acp);
+    lock_take(&acp->lock);
     buf_printf(&held->session->words, "%.*s was not allowed: %.*s\n", STR_ARG(held->ask.name), STR_ARG(words));
     if (held->session->words.over)
         buf_clear(&held->session->words);
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (!line.over)
         (void)relay_pipe_send(&acp->editor, &line);
 }
@@ -179,9 +176,9 @@ static void answer_act(struct acp_held *held, bool allowed, struct str words)
     if (!claim(held))
         return;
     if (allowed && !of_agent(held)) {
-        lock(acp);
+        lock_take(&acp->lock);
         held->session->mode = arena_str(&held->session->arena, held->mode);
-        unlock(acp);
+        lock_drop(&acp->lock);
     }
     if (allowed && of_agent(held) && acp->headless) {
         serve(held, held->call);
@@ -223,10 +220,10 @@ static void end_turn(struct acp_held *held)
 static void leave(struct acp_held *held)
 {
     struct acp *acp = held->acp;
-    lock(acp);
+    lock_take(&acp->lock);
     LIST_REMOVE(acp->held, held);
     acp->held_count--;
-    unlock(acp);
+    lock_drop(&acp->lock);
     arena_free(held);
 }
 
@@ -317,14 +314,14 @@ void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_mes
     held->line = arena_str(&held->arena, message->json->raw);
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     CHECK(rc_ok(acp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
-    lock(acp);
+    lock_take(&acp->lock);
     held->trouble = trouble_of(acp, held);
     describe(held);
     bool passes = of_agent(held) && !held->trouble && covered(held);
     held->next = acp->held;
     acp->held = held;
     acp->held_count++;
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (!passes && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
     if (passes && acp->headless)
@@ -344,7 +341,7 @@ bool acp_take_back(struct acp *acp, struct str session, struct str id)
         bool permission;
     } taken[ACP_HELD_MAX];
     size_t count = 0;
-    lock(acp);
+    lock_take(&acp->lock);
     for (struct acp_held *held = acp->held; held && count < ACP_HELD_MAX; held = held->next) {
         bool meant = (str_empty(session) || str_eq(held->session->id, session)) &&
                      (str_empty(id) || str_eq(held->message.id, id));
@@ -355,7 +352,7 @@ bool acp_take_back(struct acp *acp, struct str session, struct str id)
         taken[count++] = (struct taken){arena_str(&arena, held->message.id), arena_str(&arena, held->call),
                                         &held->session->gate, held->permission};
     }
-    unlock(acp);
+    lock_drop(&acp->lock);
     for (size_t i = 0; i < count; i++) {
         BUF_SCOPE(line, LIMIT_BODY_BYTES);
         if (taken[i].permission && str_empty(id))

@@ -45,9 +45,6 @@ struct acp_terminal {
     bool answered;                     /* nobody waits for the end any more */
 };
 
-static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
-static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
-
 /* ---- answers ---- */
 
 static void put_status(struct json_out *out, int status)
@@ -99,11 +96,11 @@ static void take_output(struct acp_terminal *terminal)
             continue;
         if (n < 0)
             return;
-        lock(terminal->acp);
+        lock_take(&terminal->acp->lock);
         if (terminal->output.n + (size_t)n > terminal->output.max)
             (void)kept_output(terminal);
         buf_put(&terminal->output, (struct str){piece, (size_t)n});
-        unlock(terminal->acp);
+        lock_drop(&terminal->acp->lock);
     }
 }
 
@@ -121,9 +118,9 @@ static int wait_for_end(struct acp_terminal *terminal)
         return SIGKILL; /* in the form of a status of wait(2) */
     if (report.word == SUPERVISOR_ENDED)
         return report.value;
-    lock(terminal->acp);
+    lock_take(&terminal->acp->lock);
     buf_printf(&terminal->output, "it cannot be started: %s\n", strerror(report.value));
-    unlock(terminal->acp);
+    lock_drop(&terminal->acp->lock);
     return CANNOT_START << 8;
 }
 
@@ -146,9 +143,9 @@ static void forget(struct acp_terminal *terminal)
 static void report_end(struct acp_terminal *terminal)
 {
     JSON_SCOPE(content, out, OUTPUT_BYTES_MAX * 8);
-    lock(terminal->acp);
+    lock_take(&terminal->acp->lock);
     json_put_str(&out, kept_output(terminal));
-    unlock(terminal->acp);
+    lock_drop(&terminal->acp->lock);
     bool failed = !WIFEXITED(terminal->status) || WEXITSTATUS(terminal->status) != 0;
     if (!str_empty(terminal->call))
         relay_report(&terminal->session->gate, terminal->call, buf_str(&content), failed);
@@ -164,18 +161,18 @@ static void *watch(void *arg)
     close_descriptor(&terminal->out);
     close_descriptor(&terminal->report);
     report_end(terminal);
-    lock(acp);
+    lock_take(&acp->lock);
     terminal->ended = true;
     close_descriptor(&terminal->life);
     terminal->life = -1;
-    unlock(acp);
+    lock_drop(&acp->lock);
     for (unsigned i = 0; i < terminal->waiter_count; i++) /* none is added once it has ended */
         answer_end(acp, terminal->waiters[i], terminal->status);
-    lock(acp);
+    lock_take(&acp->lock);
     terminal->answered = true;
     if (terminal->released)
         forget(terminal);
-    unlock(acp);
+    lock_drop(&acp->lock);
     return NULL;
 }
 
@@ -223,13 +220,13 @@ static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *se
     terminal->bytes_max = wanted < OUTPUT_BYTES_MAX ? (size_t)wanted : OUTPUT_BYTES_MAX;
     terminal->output = buf_init((size_t)OUTPUT_BYTES_MAX * 2);
     terminal->call = arena_str(&terminal->arena, call);
-    lock(acp);
+    lock_take(&acp->lock);
     bool room = acp->terminal_count++ < TERMINALS_MAX;
     if (room)
         terminal->id = arena_printf(&terminal->arena, "terminal-%u", ++acp->terminal_number);
     else
         free_terminal(terminal);
-    unlock(acp);
+    lock_drop(&acp->lock);
     return room ? terminal : NULL;
 }
 
@@ -327,10 +324,10 @@ bool acp_ask_terminal(struct acp *acp, const struct acp_message *m)
     BUF_SCOPE(line, ACP_LINE_BYTES);
     if (!str_starts(m->method, STR("terminal/")) || acp_acts(m->method) || str_empty(m->id))
         return false;
-    lock(acp);
+    lock_take(&acp->lock);
     struct acp_terminal *terminal = find(acp, m);
     bool now = !terminal || answer(terminal, m, &line);
-    unlock(acp);
+    lock_drop(&acp->lock);
     if (!terminal)
         rpc_error(&line, m->id, RPC_FAILED, STR("there is no such terminal"));
     if (now)

@@ -71,9 +71,6 @@ struct codex_talk {
 
 static const struct str source = {"codex", 5};
 
-static void lock(struct codex_talk *talk) { (void)pthread_mutex_lock(&talk->lock); }
-static void unlock(struct codex_talk *talk) { (void)pthread_mutex_unlock(&talk->lock); }
-
 /* ---- the gate ---- */
 
 /* As in acp_held.c. */
@@ -92,10 +89,10 @@ static struct rc judge(struct codex_held *held, struct codex_ask *ask, struct ca
 static void leave(struct codex_held *held)
 {
     struct codex_talk *talk = held->talk;
-    lock(talk);
+    lock_take(&talk->lock);
     LIST_REMOVE(talk->held, held);
     talk->held_count--;
-    unlock(talk);
+    lock_drop(&talk->lock);
     arena_free(held);
 }
 
@@ -131,7 +128,7 @@ static void answer(struct codex_held *held, bool allowed, bool stops, struct str
 {
     struct codex_talk *talk = held->talk;
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
-    lock(talk);
+    lock_take(&talk->lock);
     bool mine = !held->answered;
     held->answered = true;
     bool is_tool = codex_ask_kind(&held->message) == CODEX_TOOL;
@@ -139,7 +136,7 @@ static void answer(struct codex_held *held, bool allowed, bool stops, struct str
                                       : find_item(talk, held->message.item);
     if (item && mine && allowed)
         item->call = arena_str(&item->arena, held->call);
-    unlock(talk);
+    lock_drop(&talk->lock);
     if (!mine)
         return;
     codex_answer(&line, &held->message, allowed ? CODEX_ACCEPT : stops ? CODEX_STOP : CODEX_DECLINE);
@@ -182,7 +179,7 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
     held->talk = talk;
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     CHECK(rc_ok(codex_read(&held->arena, arena_str(&held->arena, m->json->raw), &held->message, NULL)));
-    lock(talk);
+    lock_take(&talk->lock);
     struct codex_item *item = codex_ask_kind(m) == CODEX_TOOL ? find_tool(talk, json_text(m->params, "serverName"))
                                                               : find_item(talk, m->item);
     held->item = item ? arena_str(&held->arena, item->json) : STR_NONE;
@@ -190,7 +187,7 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
     held->next = talk->held;
     talk->held = held;
     talk->held_count++;
-    unlock(talk);
+    lock_drop(&talk->lock);
     if (room && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
     answer(held, false, false, STR("Too much waits for an answer already."));
@@ -221,7 +218,7 @@ static void take_back(struct codex_talk *talk, struct str id)
     ARENA_SCOPE(arena);
     struct str calls[HELD_MAX];
     size_t count = 0;
-    lock(talk);
+    lock_take(&talk->lock);
     for (struct codex_held *held = talk->held; held && count < HELD_MAX; held = held->next) {
         if (held->answered || !(str_empty(id) || str_eq(held->message.id, id)))
             continue;
@@ -229,7 +226,7 @@ static void take_back(struct codex_talk *talk, struct str id)
         atomic_store(&held->cancelled, true);
         calls[count++] = arena_str(&arena, held->call);
     }
-    unlock(talk);
+    lock_drop(&talk->lock);
     for (size_t i = 0; i < count; i++)
         relay_ask_cancel(&talk->gate, calls[i]);
 }
@@ -257,8 +254,7 @@ static void take_completed(struct codex_talk *talk, const struct json *item)
 {
     ARENA_SCOPE(arena);
     struct str call = STR_NONE, said = json_text(item, "text");
-    const struct json *output = json_get(item, "aggregatedOutput");
-    lock(talk);
+    lock_take(&talk->lock);
     struct codex_item *known = find_item(talk, json_text(item, "id"));
     if (known) {
         call = arena_str(&arena, known->call);
@@ -268,7 +264,7 @@ static void take_completed(struct codex_talk *talk, const struct json *item)
     bool speaks = str_is(json_text(item, "type"), "agentMessage");
     if (speaks)
         buf_put(&talk->said, said);
-    unlock(talk);
+    lock_drop(&talk->lock);
     if (!str_empty(call))
         relay_report(&talk->gate, call, output ? output->raw : STR_NONE,
                      !str_is(json_text(item, "status"), "completed"));
@@ -286,16 +282,16 @@ static void take_end(struct codex_talk *talk, const struct json *turn)
     ARENA_SCOPE(arena);
     struct str status = json_text(turn, "status");
     take_back(talk, STR_NONE);
-    lock(talk);
+    lock_take(&talk->lock);
     struct str said = arena_str(&arena, buf_str(&talk->said));
     buf_clear(&talk->said);
-    unlock(talk);
+    lock_drop(&talk->lock);
     relay_note(&talk->gate, source, "AGENT_MESSAGE", NULL, said);
     relay_note(&talk->gate, source, "RUN_STATUS", str_is(status, "completed") ? "completed" : "failed", status);
-    lock(talk);
+    lock_take(&talk->lock);
     talk->in_turn = false;
     (void)pthread_cond_broadcast(&talk->moved);
-    unlock(talk);
+    lock_drop(&talk->lock);
 }
 
 static void take_answer(struct codex_talk *talk, const struct codex_message *m)
@@ -304,13 +300,13 @@ static void take_answer(struct codex_talk *talk, const struct codex_message *m)
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     struct str thread = json_text(json_get(result, "thread"), "id");
     bool words = str_is(m->id, "\"nod:words\""); /* the turn may have ended before them */
-    lock(talk);
+    lock_take(&talk->lock);
     if (!str_empty(thread))
         talk->thread = arena_str(&talk->arena, thread);
     if (error && !words)
         talk->trouble = arena_str(&talk->arena, json_text(error, "message"));
     (void)pthread_cond_broadcast(&talk->moved);
-    unlock(talk);
+    lock_drop(&talk->lock);
     if (result && str_is(m->id, "\"nod:init\"")) {
         codex_initialized(&line);
         (void)relay_pipe_send(&talk->child.in, &line);
@@ -406,15 +402,15 @@ static struct rc prompt(struct codex_talk *talk, struct str text, struct err *er
         return err_set(err, ERR_TOO_LARGE, "the prompt is too long");
     relay_note(&talk->gate, source, "USER_MESSAGE", NULL, text);
     relay_note(&talk->gate, source, "RUN_STATUS", "running", STR_NONE);
-    lock(talk);
+    lock_take(&talk->lock);
     talk->in_turn = true;
-    unlock(talk);
+    lock_drop(&talk->lock);
     (void)relay_pipe_send(&talk->child.in, &line);
-    lock(talk);
+    lock_take(&talk->lock);
     while (talk->in_turn && !talk->ended && str_empty(talk->trouble))
         (void)pthread_cond_wait(&talk->moved, &talk->lock);
     struct rc rc = talk->in_turn ? trouble_of(talk, err) : RC_OK;
-    unlock(talk);
+    lock_drop(&talk->lock);
     return rc;
 }
 

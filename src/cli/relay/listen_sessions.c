@@ -22,9 +22,6 @@ struct listen_line {
     char bytes[];
 };
 
-static void lock(struct listen_server *listener) { (void)pthread_mutex_lock(&listener->lock); }
-static void unlock(struct listen_server *listener) { (void)pthread_mutex_unlock(&listener->lock); }
-
 /* ---- queues; with the lock held ---- */
 
 /* With the listener's lock. The line is copied: its source is a buffer that is used again. */
@@ -70,11 +67,11 @@ static void *write_child(void *arg)
     struct listen_session *session = arg;
     struct listen_server *listener = session->listener;
     for (;;) {
-        lock(listener);
+        lock_take(&listener->lock);
         while (!session->to_child.first && !session->closing)
             (void)pthread_cond_wait(&session->more, &listener->lock);
         struct listen_line *line = session->closing ? NULL : pop(&session->to_child);
-        unlock(listener);
+        lock_drop(&listener->lock);
         if (!line)
             break;
         (void)relay_pipe_put(&session->child.in, (struct str){line->bytes, line->n});
@@ -90,11 +87,11 @@ static void take_line(void *arg, struct str line)
 {
     struct listen_session *session = arg;
     struct listen_server *listener = session->listener;
-    lock(listener);
+    lock_take(&listener->lock);
     while (listener->from_children.bytes > LISTEN_QUEUE_BYTES)
         (void)pthread_cond_wait(&listener->room, &listener->lock);
     push(&listener->from_children, session, line, false);
-    unlock(listener);
+    lock_drop(&listener->lock);
     waker_wake(listener->waker);
 }
 
@@ -107,14 +104,14 @@ static void *read_child(void *arg)
     (void)relay_read_lines(session->child.out, PROXY_LINE_BYTES, take_line, session);
     close_queue(session);
     (void)pthread_join(session->writer, NULL);
-    lock(listener);
+    lock_take(&listener->lock);
     session->reaping = true;
-    unlock(listener);
+    lock_drop(&listener->lock);
     (void)relay_child_end(&session->child);
     (void)close(session->child.out);
-    lock(listener);
+    lock_take(&listener->lock);
     push(&listener->from_children, session, STR_NONE, true);
-    unlock(listener);
+    lock_drop(&listener->lock);
     waker_wake(listener->waker);
     return NULL;
 }
@@ -141,12 +138,12 @@ void listen_session_end(struct listen_session *session)
 void listen_session_tell(struct listen_session *session, struct str message)
 {
     struct listen_server *listener = session->listener;
-    lock(listener);
+    lock_take(&listener->lock);
     bool room = session->to_child.bytes + message.n <= LISTEN_QUEUE_BYTES;
     if (room)
         push(&session->to_child, session, message, false);
     (void)pthread_cond_broadcast(&session->more);
-    unlock(listener);
+    lock_drop(&listener->lock);
     if (!room)
         listen_session_end(session);
 }
@@ -264,10 +261,10 @@ void listen_take(void *arg)
 {
     struct listen_server *listener = arg;
     for (;;) {
-        lock(listener);
+        lock_take(&listener->lock);
         struct listen_line *line = pop(&listener->from_children);
         (void)pthread_cond_broadcast(&listener->room);
-        unlock(listener);
+        lock_drop(&listener->lock);
         if (!line)
             return;
         if (line->last)

@@ -58,9 +58,6 @@ struct proxy_held {
 
 /* ---- the list ---- */
 
-static void lock(struct proxy *proxy) { (void)pthread_mutex_lock(&proxy->lock); }
-static void unlock(struct proxy *proxy) { (void)pthread_mutex_unlock(&proxy->lock); }
-
 /* With the lock held. */
 static void release(struct proxy_held *held)
 {
@@ -285,7 +282,7 @@ static void forward(struct proxy_held *held, struct str edited)
         put_edited(&buf, message, edited);
         line = buf.over ? STR_NONE : str_sub(buf_str(&buf), 0, buf.n - 1);
     }
-    lock(proxy);
+    lock_take(&proxy->lock);
     bool passes = !atomic_load(&held->cancelled) && !str_empty(line);
     if (passes && !held->round) {
         held->forwarded = true;
@@ -293,7 +290,7 @@ static void forward(struct proxy_held *held, struct str edited)
         proxy->held_count--;
     }
     forget_oldest(proxy);
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (!passes)
         relay_report(&proxy->gate, held->call, STR("\"taken back before it was passed on\""), true);
     else if (held->samples)
@@ -315,7 +312,7 @@ static void end_call(struct proxy_held *held)
 {
     struct proxy *proxy = held->proxy;
     struct str call = held->covered ? held->call : STR_NONE;
-    lock(proxy);
+    lock_take(&proxy->lock);
     for (struct proxy_held *begun = proxy->first; begun && str_empty(call); begun = begun->next) {
         if (!begun->goes_on || !str_eq(begun->message.id, held->message.id))
             continue;
@@ -323,7 +320,7 @@ static void end_call(struct proxy_held *held)
         unlist(begun);
         break;
     }
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (!str_empty(call))
         relay_report(&proxy->gate, call, STR("\"it did not go on\""), true);
 }
@@ -402,7 +399,7 @@ static void hold(struct proxy *proxy, struct str line, enum proxy_from from)
     held->form = samples && str_is(held->message.method, "elicitation/create");
     held->name = samples ? STR(SAMPLING) : json_text(held->message.params, "name");
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
-    lock(proxy);
+    lock_take(&proxy->lock);
     const char *trouble = trouble_of(proxy, held);
     struct proxy_held *begun = trouble ? NULL : find_begun(proxy, held);
     if (begun) {
@@ -416,16 +413,16 @@ static void hold(struct proxy *proxy, struct str line, enum proxy_from from)
         proxy->first = held;
         proxy->held_count++;
     }
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (!trouble && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
     BUF_SCOPE(answer_line, LIMIT_BODY_BYTES);
     rpc_error(&answer_line, held->message.id, RPC_BAD_REQUEST, str_of(trouble ? trouble : "no thread is left"));
     answer(held, &answer_line);
-    lock(proxy);
+    lock_take(&proxy->lock);
     unlist(held);
     release(held);
-    unlock(proxy);
+    lock_drop(&proxy->lock);
 }
 
 /* Cancels a held call. True: the cancellation is not passed on, since the server never got the call. */
@@ -433,7 +430,7 @@ static bool cancel(struct proxy *proxy, struct str id)
 {
     ARENA_SCOPE(arena);
     struct str call = STR_NONE;
-    lock(proxy);
+    lock_take(&proxy->lock);
     struct proxy_held *held = find(proxy, id, false);
     bool waits = held && !held->forwarded;
     if (waits) {
@@ -441,7 +438,7 @@ static bool cancel(struct proxy *proxy, struct str id)
         call = arena_str(&arena, held->call);
     }
     bool has_session = !str_empty(proxy->gate.session);
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (waits && has_session)
         relay_ask_cancel(&proxy->gate, call);
     return waits;
@@ -464,13 +461,13 @@ static void end_forwarded(struct proxy *proxy, struct str id, bool samples, stru
 {
     ARENA_SCOPE(arena);
     struct str call = STR_NONE;
-    lock(proxy);
+    lock_take(&proxy->lock);
     struct proxy_held *held = find(proxy, id, samples);
     if (held && held->forwarded) {
         call = arena_str(&arena, held->call);
         unlist(held);
     }
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (!str_empty(call))
         relay_report(&proxy->gate, call, content, is_error);
 }
@@ -548,9 +545,9 @@ void proxy_from_client(void *arg, struct str line)
         BUF_SCOPE(offer, PROXY_LINE_BYTES * 2);
         bool begins = str_is(message.method, "initialize");
         bool offers = begins && forms_offer(&offer, json, "capabilities", STR("{}"));
-        lock(proxy);
+        lock_take(&proxy->lock);
         proxy->shows_forms = begins ? offers : proxy->shows_forms;
-        unlock(proxy);
+        lock_drop(&proxy->lock);
         note_revision(proxy, &message);
         if (!proxy->back->send(proxy, offers ? buf_str(&offer) : line))
             proxy_server_gone(proxy);
@@ -589,14 +586,14 @@ static bool wants_model(const struct json *said)
 static void take_result(struct proxy *proxy, struct str id, const struct json *json)
 {
     const struct json *result = json_get(json, "result");
-    lock(proxy);
+    lock_take(&proxy->lock);
     struct proxy_held *held = wants_more(result) ? find(proxy, id, false) : NULL;
     bool goes_on = held && held->forwarded;
     if (goes_on) {
         held->goes_on = true;
         held->state = arena_str(&held->arena, raw_of(result, "requestState"));
     }
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (!goes_on)
         end_answered(proxy, id, false, json);
 }
@@ -608,10 +605,10 @@ static bool take(struct proxy *proxy, const struct json *json)
     struct str method = json_text(json, "method");
     if (str_is(method, "notifications/tools/list_changed"))
         proxy_list_ask(proxy);
-    lock(proxy);
+    lock_take(&proxy->lock);
     bool asks_us = str_is(method, "sampling/createMessage") ||
                    (str_is(method, "elicitation/create") && proxy->shows_forms);
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     if (asks_us && id) {
         hold(proxy, json->raw, FROM_SERVER);
         return true;
@@ -696,7 +693,7 @@ void proxy_from_server(void *arg, struct str line)
 /* Answers the client. Does not return. */
 void proxy_server_gone(struct proxy *proxy)
 {
-    lock(proxy);
+    lock_take(&proxy->lock);
     bool first = !proxy->ending;
     proxy->ending = true;
     (void)pthread_cond_broadcast(&proxy->listed);
@@ -705,7 +702,7 @@ void proxy_server_gone(struct proxy *proxy)
             continue;
         refuse_message(proxy, held->message.id, RPC_SERVER_GONE, "the MCP server is gone");
     }
-    unlock(proxy);
+    lock_drop(&proxy->lock);
     while (!first)
         (void)pause();
     proxy_take_back(proxy);
