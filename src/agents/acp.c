@@ -6,11 +6,6 @@
 
 enum { ASK_BYTES_MAX = 16 << 20 };
 
-static struct str raw_id(const struct json *value)
-{
-    return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
-}
-
 /* A member whose name differs from a known one only in the case of its letters is refused: some readers would take it
  * for that one. */
 struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err)
@@ -22,7 +17,7 @@ struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret
         return err_set(err, ERR_INVALID, "it is no object");
     if (!rpc_is_plain(m->json))
         return err_set(err, ERR_INVALID, "a member's name is written in other letters");
-    m->id = raw_id(json_get(m->json, "id"));
+    m->id = rpc_id(json_get(m->json, "id"));
     m->method = json_text(m->json, "method");
     m->params = json_get(m->json, "params");
     m->session = json_text(m->params, "sessionId");

@@ -14,8 +14,7 @@ struct rc codex_read(struct arena *arena, struct str line, struct codex_message 
     TRY(json_parse_given(arena, line, &m->json, err));
     if (m->json->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "it is no object");
-    const struct json *id = json_get(m->json, "id");
-    m->id = id && (id->type == JSON_STRING || id->type == JSON_NUMBER) ? id->raw : STR_NONE;
+    m->id = rpc_id(json_get(m->json, "id"));
     m->method = json_text(m->json, "method");
     m->params = json_get(m->json, "params");
     m->thread = json_text(m->params, "threadId");

@@ -26,11 +26,6 @@ enum { TOOL_COUNT = sizeof tools / sizeof *tools };
 
 /* ---- reading ---- */
 
-static struct str raw_id(const struct json *value)
-{
-    return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
-}
-
 struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err)
 {
     struct mcp_message *m = ret_message;
@@ -41,14 +36,14 @@ struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret
     if (!rpc_is_plain(json) ||
         (str_is(json_text(json, "method"), "tools/call") && !rpc_spelled(json_get(json, "params"), names)))
         return err_set(err, ERR_INVALID, "a member's name is written in other letters");
-    m->id = raw_id(json_get(json, "id"));
+    m->id = rpc_id(json_get(json, "id"));
     m->method = json_text(json, "method");
     m->params = json_get(json, "params");
     const struct json *meta = json_get(m->params, "_meta");
-    m->progress = raw_id(json_get(meta, "progressToken"));
+    m->progress = rpc_id(json_get(meta, "progressToken"));
     m->modern = json_get(meta, "io.modelcontextprotocol/protocolVersion");
     if (str_is(m->method, "notifications/cancelled"))
-        m->cancels = raw_id(json_get(m->params, "requestId"));
+        m->cancels = rpc_id(json_get(m->params, "requestId"));
     if (!str_is(m->method, "tools/call"))
         return RC_OK;
     m->arguments = json_get(m->params, "arguments");

@@ -33,6 +33,11 @@ bool rpc_spelled(const struct json *object, const char *const *names)
     return true;
 }
 
+struct str rpc_id(const struct json *value)
+{
+    return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
+}
+
 bool rpc_is_plain(const struct json *message)
 {
     static const char *const names[] = {"jsonrpc", "id", "method", "params", "result", "error", NULL};

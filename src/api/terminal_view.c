@@ -150,9 +150,8 @@ static void send_result(struct view *view, struct str call, struct str text, boo
 
 static void put_member(struct json_out *out, const struct json *object, const char *key)
 {
-    const struct json *member = json_get(object, key);
     json_key(out, key);
-    json_put_raw(out, member ? member->raw : STR("null"));
+    json_put_raw(out, json_raw(object, key, STR("null")));
 }
 
 /* All that the preview says, except the texts, which have members of their own beside it. */

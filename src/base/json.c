@@ -432,6 +432,12 @@ struct str json_text(const struct json *object, const char *key)
     return member && member->type == JSON_STRING ? member->text : STR_NONE;
 }
 
+struct str json_raw(const struct json *object, const char *key, struct str otherwise)
+{
+    const struct json *member = json_get(object, key);
+    return member ? member->raw : otherwise;
+}
+
 bool json_bool(const struct json *object, const char *key, bool otherwise)
 {
     const struct json *member = json_get(object, key);

@@ -40,6 +40,8 @@ const struct json *json_get_str(const struct json *object, struct str key);
 const struct json *json_first(const struct json *object, const char *key);
 /* The text of a string member, STR_NONE when it is missing or no string. */
 struct str json_text(const struct json *object, const char *key);
+/* The bytes of the member of that name; these words when there is none. */
+struct str json_raw(const struct json *object, const char *key, struct str otherwise);
 bool json_bool(const struct json *object, const char *key, bool otherwise);
 /* An integer that fits and was written without fraction or exponent. */
 bool json_i64(const struct json *number, int64_t *ret_value);

@@ -4,9 +4,6 @@
 
 #include <arpa/inet.h>
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 /* 127.1 and 0x7f000001 are addresses for some resolvers and names for others: only the usual form is taken. */
 static bool read_address(const char *host, bool *ret_is_address)
 {
@@ -24,7 +21,7 @@ bool egress_target_set(struct egress_target *target, struct str host, unsigned p
     for (size_t i = 0; i < host.n; i++) {
         char c = host.p[i];
         bool border = i == 0 || i + 1 == host.n;
-        if (!letter(c) && !digit(c) && c != '-' && c != '_' && (c != '.' || border || host.p[i - 1] == '.'))
+        if (!str_letter(c) && !str_digit(c) && c != '-' && c != '_' && (c != '.' || border || host.p[i - 1] == '.'))
             return false;
         target->host[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
@@ -56,7 +53,7 @@ static bool good_header(struct str line)
     for (size_t i = 0; i < line.n; i++) {
         char c = line.p[i];
         bool in_name = i < colon;
-        if (in_name ? !letter(c) && !digit(c) && !(c && strchr("!#$%&'*+-.^_`|~", c))
+        if (in_name ? !str_letter(c) && !str_digit(c) && !(c && strchr("!#$%&'*+-.^_`|~", c))
                     : c == '\r' || c == '\n' || c == '\0')
             return false;
     }

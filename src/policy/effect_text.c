@@ -23,7 +23,6 @@ static char look(const struct program *p, size_t ahead)
 }
 
 static bool at_end(const struct program *p) { return p->at >= p->text.n; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /* Skips a bracket expression in a sed script; p->at is at its `[`. False where programs differ about it (a backslash,
@@ -85,7 +84,7 @@ static void sed_blanks(struct program *p)
 
 static void sed_number(struct program *p)
 {
-    while (is_digit(look(p, 0)))
+    while (str_digit(look(p, 0)))
         p->at++;
 }
 
@@ -93,7 +92,7 @@ static void sed_number(struct program *p)
 static bool sed_address(struct program *p)
 {
     char c = look(p, 0);
-    if (is_digit(c) || c == '+' || c == '~') {
+    if (str_digit(c) || c == '+' || c == '~') {
         p->at++;
         sed_number(p);
         if (look(p, 0) == '~') {
@@ -144,7 +143,7 @@ static bool sed_substitute(struct program *p, bool translate)
     p->at++;
     if (odd || !skip_part(p, delimiter, !translate) || !skip_part(p, delimiter, false))
         return false;
-    while (!translate && look(p, 0) != '\0' && (is_digit(look(p, 0)) || strchr("gpiIMm", look(p, 0))))
+    while (!translate && look(p, 0) != '\0' && (str_digit(look(p, 0)) || strchr("gpiIMm", look(p, 0))))
         p->at++;
     return true;
 }
@@ -160,7 +159,7 @@ static bool sed_rest(struct program *p, char command)
     }
     if (strchr("btT:", command)) {
         sed_blanks(p);
-        while (is_letter(look(p, 0)) || is_digit(look(p, 0)))
+        while (is_letter(look(p, 0)) || str_digit(look(p, 0)))
             p->at++;
         return true;
     }
@@ -384,7 +383,7 @@ static bool awk_name(struct awk *a)
                                         "next",    "nextfile", "continue", "break",     "switch", "case",
                                         "default", "print",    "printf",   "BEGINFILE", "ENDFILE"};
     size_t from = a->p.at;
-    while (is_letter(look(&a->p, 0)) || is_digit(look(&a->p, 0)))
+    while (is_letter(look(&a->p, 0)) || str_digit(look(&a->p, 0)))
         a->p.at++;
     struct str name = str_sub(a->p.text, from, a->p.at);
     a->before = AWK_OPERAND;
@@ -450,7 +449,7 @@ bool effect_awk_harmless(struct str text)
             fine = awk_slash(&a);
         } else if (is_letter(c)) {
             fine = awk_name(&a);
-        } else if (is_digit(c)) {
+        } else if (str_digit(c)) {
             a.p.at++;
             a.before = AWK_OPERAND;
         } else {
@@ -473,7 +472,7 @@ bool effect_jq_harmless(struct str text)
                                            "load_xml", "load_props", "load_base64", "get_search_list"};
     for (size_t i = 0; i < text.n;) {
         size_t from = i;
-        while (i < text.n && (is_letter(text.p[i]) || is_digit(text.p[i])))
+        while (i < text.n && (is_letter(text.p[i]) || str_digit(text.p[i])))
             i++;
         struct str name = str_sub(text, from, i);
         char before = from ? text.p[from - 1] : ' ';

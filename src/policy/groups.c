@@ -3,6 +3,7 @@
 #include "policy/groups.h"
 
 #include "policy/effects.h"
+#include "policy/match.h"
 #include "policy/policy.h"
 
 /* ---- groups ---- */
@@ -142,11 +143,6 @@ size_t policy_group_commands(struct arena *arena, struct str name, const struct 
 
 /* ---- hosts ---- */
 
-static bool host_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
 struct address {
     struct str host, port;
 };
@@ -161,7 +157,7 @@ static bool read_authority(struct str text, bool port, struct address *ret_addre
     if (port)
         host = str_cut(host, ':', &behind);
     for (size_t i = 0; i < host.n; i++)
-        if (!host_letter(host.p[i]))
+        if (!match_host_letter(host.p[i]))
             return false;
     for (size_t i = 0; i < behind.n; i++)
         if (behind.p[i] < '0' || behind.p[i] > '9')

@@ -4,11 +4,6 @@
 
 #include "policy/effects.h"
 
-static bool host_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
 /* Notes the rules against the host `name`, and those on hosts below its domains; true when there is one. */
 static bool name_stops(struct judging *j, struct str name, bool reaches)
 {
@@ -40,7 +35,7 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
     char name[HOST_BYTES_MAX];
     for (size_t i = 0; i < text.n; i++) {
         size_t n = 0;
-        while (i < text.n && host_letter(str_lower(text.p[i]))) {
+        while (i < text.n && match_host_letter(str_lower(text.p[i]))) {
             if (n < sizeof name)
                 name[n++] = str_lower(text.p[i]);
             i++;

@@ -19,6 +19,12 @@ struct argv {
         bare; /* match_words.c's: the words parted by NUL; the same without the program's folder */
 };
 
+/* Whether it may stand in the name of a host, in lower case. */
+static inline bool match_host_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || str_digit(c) || c == '-' || c == '_' || c == '.';
+}
+
 /* `*` is any text. Linear. */
 bool match_glob(struct str glob, struct str text);
 

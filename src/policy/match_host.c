@@ -5,11 +5,6 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
-static bool host_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
 /* Whether the host has labels of letters, digits and dashes, separated by single dots. */
 static bool good_host(struct str host)
 {

@@ -71,8 +71,6 @@ static struct rc bad(const struct making *m, const char *why)
 }
 
 static bool blank(char c) { return c == ' ' || c == '\t'; }
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool digit(char c) { return c >= '0' && c <= '9'; }
 
 static size_t count_stars(struct str s)
 {
@@ -87,7 +85,7 @@ static size_t count_stars(struct str s)
 static bool good_name(struct str name)
 {
     for (size_t i = 0; i < name.n; i++)
-        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-.", name.p[i]))
+        if (!str_letter(name.p[i]) && !str_digit(name.p[i]) && !strchr("_-.", name.p[i]))
             return false;
     return name.n > 0 && name.n <= LIMIT_NAME_BYTES;
 }
@@ -96,7 +94,7 @@ static bool good_name(struct str name)
 static bool good_pattern(struct str name)
 {
     for (size_t i = 0; i < name.n; i++)
-        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-.*", name.p[i]))
+        if (!str_letter(name.p[i]) && !str_digit(name.p[i]) && !strchr("_-.*", name.p[i]))
             return false;
     return name.n > 0 && name.n <= LIMIT_NAME_BYTES && !str_has(name, STR("__")) && name.p[0] != '_';
 }
@@ -347,7 +345,7 @@ static bool good_host(struct str host)
         return false;
     for (size_t i = 0; i < host.n; i++) {
         char c = host.p[i];
-        if (!letter(c) && !digit(c) && c != '-' && c != '_' && !(c == '.' && host.p[i - 1] != '.'))
+        if (!str_letter(c) && !str_digit(c) && c != '-' && c != '_' && !(c == '.' && host.p[i - 1] != '.'))
             return false;
     }
     return true;
@@ -428,9 +426,9 @@ static struct rc take_fetch(struct making *m, struct str content)
 static bool good_field(struct str name)
 {
     for (size_t i = 0; i < name.n; i++)
-        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-", name.p[i]))
+        if (!str_letter(name.p[i]) && !str_digit(name.p[i]) && !strchr("_-", name.p[i]))
             return false;
-    return name.n > 0 && !digit(name.p[0]);
+    return name.n > 0 && !str_digit(name.p[0]);
 }
 
 /* `usual`: the field that is meant when none is named, empty when there is none. */

@@ -90,8 +90,7 @@ static void put_hole(struct shell_parser *p, struct word_reading *r, unsigned fl
 }
 
 static bool name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool name_letter(char c) { return name_start(c) || is_digit(c); }
+static bool name_letter(char c) { return name_start(c) || str_digit(c); }
 static bool is_meta(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || (c != '\0' && strchr("|&;()<>", c));
@@ -174,7 +173,7 @@ static bool read_arithmetic(struct shell_parser *p, struct word_reading *r, unsi
     CHECK(p->at >= 3);
     while (depth > 0) {
         char c = look(p, 0);
-        if (c == '\0' || (!is_digit(c) && !strchr(" +-*/%()", c)))
+        if (c == '\0' || (!str_digit(c) && !strchr(" +-*/%()", c)))
             return shell_doubt(p, "arithmetic is not evaluated here");
         depth = c == '(' ? depth + 1 : c == ')' ? depth - 1 : depth;
         if (depth == 1 && look(p, 1) != ')' && c == ')')
@@ -274,7 +273,7 @@ static bool read_parameter(struct shell_parser *p, struct word_reading *r, unsig
 
 static int hex_digit(char c)
 {
-    if (is_digit(c))
+    if (str_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
@@ -375,7 +374,7 @@ static bool read_dollar(struct shell_parser *p, struct word_reading *r, bool in_
         mark_place(p, name);
         return true;
     }
-    if (is_digit(c) || (c != '\0' && strchr("@*#?$!-", c))) {
+    if (str_digit(c) || (c != '\0' && strchr("@*#?$!-", c))) {
         p->at += 2;
         put_hole(p, r, flags | WORD_VAR | (c == '@' || c == '*' ? WORD_SPLITS : 0));
         return true;
@@ -531,7 +530,7 @@ static bool read_piece(struct shell_parser *p, struct word_reading *r)
 static bool all_digits(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]))
+        if (!str_digit(s.p[i]))
             return false;
     return s.n > 0;
 }

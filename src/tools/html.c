@@ -160,7 +160,6 @@ static void put_text(struct html_page *page, struct str text)
 /* ---- tags ---- */
 
 static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* The value of an attribute, entities decoded, without letters that hide; empty when it has none. */
 static struct str attribute(struct arena *arena, struct str inside, const char *name)
@@ -208,7 +207,7 @@ static bool read_tag(struct html_page *page, struct tag *ret_tag)
     struct tag tag = {.closes = rest.n && rest.p[0] == '/'};
     size_t i = tag.closes, from = i;
     char quote = '\0', before = '\0';
-    while (i < rest.n && (letter(rest.p[i]) || (i > from && rest.p[i] >= '0' && rest.p[i] <= '9')))
+    while (i < rest.n && (str_letter(rest.p[i]) || (i > from && rest.p[i] >= '0' && rest.p[i] <= '9')))
         i++;
     if (i == from)
         return false;

@@ -9,9 +9,6 @@ enum { URL_BYTES_MAX = 4096, HOST_BYTES_MAX = 253, PORT_PLAIN = 80, PORT_SECURE 
 
 static bool one_of(char c, const char *set) { return c && strchr(set, c); }
 
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool digit(char c) { return c >= '0' && c <= '9'; }
-
 static unsigned usual_port(bool secure) { return secure ? PORT_SECURE : PORT_PLAIN; }
 
 static struct str small_letters(struct arena *arena, struct str s)
@@ -28,7 +25,7 @@ static bool good_name(struct str host)
     if (host.n == 0 || host.n > HOST_BYTES_MAX || host.p[0] == '.' || host.p[host.n - 1] == '.')
         return false;
     for (size_t i = 0; i < host.n; i++)
-        if ((!letter(host.p[i]) && !digit(host.p[i]) && !one_of(host.p[i], "-_.")) ||
+        if ((!str_letter(host.p[i]) && !str_digit(host.p[i]) && !one_of(host.p[i], "-_.")) ||
             (host.p[i] == '.' && host.p[i - 1] == '.'))
             return false;
     return true;
@@ -67,7 +64,7 @@ static struct rc read_port(struct str authority, struct str *ret_host, unsigned 
 {
     size_t colon = authority.n;
     uint64_t port = *ret_port;
-    while (colon > 0 && digit(authority.p[colon - 1]))
+    while (colon > 0 && str_digit(authority.p[colon - 1]))
         colon--;
     bool has = colon > 0 && authority.p[colon - 1] == ':';
     *ret_host = has ? str_sub(authority, 0, colon - 1) : authority;
@@ -130,7 +127,8 @@ struct str web_url_join(struct arena *arena, const struct web_url *base, struct 
     size_t scheme = 0, folder = path.n;
     link = str_trim(link);
     link = str_sub(link, 0, str_find(link, '#'));
-    while (scheme < link.n && (letter(link.p[scheme]) || digit(link.p[scheme]) || one_of(link.p[scheme], "+-.")))
+    while (scheme < link.n &&
+           (str_letter(link.p[scheme]) || str_digit(link.p[scheme]) || one_of(link.p[scheme], "+-.")))
         scheme++;
     if (link.n == 0)
         return STR_NONE;
@@ -170,7 +168,7 @@ static struct str host_in(struct str text, struct str *ret_user)
     *ret_user = str_sub(authority, 0, at ? at - 1 : 0);
     struct str host = str_sub(authority, at, authority.n);
     size_t end = host.n;
-    while (end > 0 && digit(host.p[end - 1]))
+    while (end > 0 && str_digit(host.p[end - 1]))
         end--;
     return end > 1 && host.p[end - 1] == ':' ? str_sub(host, 0, end - 1) : host;
 }

@@ -266,7 +266,7 @@ static void take_completed(struct codex_talk *talk, const struct json *item)
         buf_put(&talk->said, said);
     lock_drop(&talk->lock);
     if (!str_empty(call))
-        relay_report(&talk->gate, call, output ? output->raw : STR_NONE,
+        relay_report(&talk->gate, call, json_raw(item, "aggregatedOutput", STR_NONE),
                      !str_is(json_text(item, "status"), "completed"));
     if (!speaks)
         return;

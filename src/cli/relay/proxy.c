@@ -89,22 +89,16 @@ static struct proxy_held *find(struct proxy *proxy, struct str id, bool samples)
     return NULL;
 }
 
-static struct str raw_of(const struct json *object, const char *key)
-{
-    const struct json *value = json_get(object, key);
-    return value ? value->raw : STR_NONE;
-}
-
 /* The call with which this one goes on: it was allowed as it stands, and its server wanted more. With the lock held. */
 static struct proxy_held *find_begun(struct proxy *proxy, const struct proxy_held *next)
 {
     const struct json *params = next->message.params;
-    struct str arguments = raw_of(params, "arguments"), state = raw_of(params, "requestState");
+    struct str arguments = json_raw(params, "arguments", STR_NONE), state = json_raw(params, "requestState", STR_NONE);
     if (next->samples || (!json_get(params, "inputResponses") && str_empty(state)))
         return NULL;
     for (struct proxy_held *held = proxy->first; held; held = held->next)
         if (held->goes_on && !held->edited && str_eq(held->name, next->name) && json_same_tokens(held->state, state) &&
-            json_same_tokens(raw_of(held->message.params, "arguments"), arguments))
+            json_same_tokens(json_raw(held->message.params, "arguments", STR_NONE), arguments))
             return held;
     return NULL;
 }
@@ -591,7 +585,7 @@ static void take_result(struct proxy *proxy, struct str id, const struct json *j
     bool goes_on = held && held->forwarded;
     if (goes_on) {
         held->goes_on = true;
-        held->state = arena_str(&held->arena, raw_of(result, "requestState"));
+        held->state = arena_str(&held->arena, json_raw(result, "requestState", STR_NONE));
     }
     lock_drop(&proxy->lock);
     if (!goes_on)

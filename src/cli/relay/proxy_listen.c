@@ -50,12 +50,6 @@ static void answer_whole(struct listen_open *open, struct str message)
         http_drop(request);
 }
 
-static struct str raw_of(const struct json *object, const char *key)
-{
-    const struct json *value = json_get(object, key);
-    return value ? value->raw : STR_NONE;
-}
-
 static struct listen_open *find_open(struct listen_session *session, struct str id, bool by_progress)
 {
     for (size_t i = 0; i < LISTEN_OPEN_MAX; i++) {
@@ -72,8 +66,9 @@ static struct listen_open *open_of(struct listen_session *session, const struct 
     if (str_empty(m->method))
         return find_open(session, m->id, false);
     if (str_is(m->method, "notifications/progress"))
-        return find_open(session, raw_of(m->params, "progressToken"), true);
-    struct str subscription = raw_of(json_get(m->params, "_meta"), "io.modelcontextprotocol/subscriptionId");
+        return find_open(session, json_raw(m->params, "progressToken", STR_NONE), true);
+    const struct json *meta = json_get(m->params, "_meta");
+    struct str subscription = json_raw(meta, "io.modelcontextprotocol/subscriptionId", STR_NONE);
     return session->stateless ? find_open(session, str_empty(subscription) ? m->cancels : subscription, false) : NULL;
 }
 
