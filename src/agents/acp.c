@@ -109,8 +109,7 @@ static void put_lines(struct buf *buf, char mark, struct str text)
     while (!str_empty(text)) {
         struct str line = str_cut(text, '\n', &text);
         buf_putc(buf, mark);
-        buf_put(buf, line);
-        buf_putc(buf, '\n');
+        BUF_ADD(buf, line, STR("\n"));
     }
 }
 

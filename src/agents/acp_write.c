@@ -54,8 +54,7 @@ static struct str line_of(struct arena *arena, const struct json *params)
 {
     BUF_SCOPE(buf, ACT_BYTES_MAX);
     for (const struct json *one = json_first(params, "env"); one; one = one->next) {
-        buf_put(&buf, json_text(one, "name"));
-        buf_putc(&buf, '=');
+        BUF_ADD(&buf, json_text(one, "name"), STR("="));
         buf_put_quoted(&buf, json_text(one, "value"));
         buf_putc(&buf, ' ');
     }

@@ -84,8 +84,7 @@ static bool put_lines(struct buf *patch, struct str text, bool is_new)
             buf_putc(patch, '+');
         else if (line.n && !strchr(" +-@\\", line.p[0]))
             return false;
-        buf_put(patch, line);
-        buf_putc(patch, '\n');
+        BUF_ADD(patch, line, STR("\n"));
     }
     return true;
 }

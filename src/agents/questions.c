@@ -128,8 +128,7 @@ static struct rc put_choice(struct buf *buf, const struct asked_question *q, str
     while (q->several && !str_empty(answer)) {
         struct str piece = str_trim(str_cut(answer, ',', &answer));
         const struct json *option = chosen(q, piece);
-        buf_puts(buf, buf->n ? ", " : "");
-        buf_put(buf, option ? question_option_label(option) : piece);
+        BUF_ADD(buf, str_of(buf->n ? ", " : ""), option ? question_option_label(option) : piece);
     }
     buf_put(buf, answer);
     return RC_OK;

@@ -218,8 +218,7 @@ static void put_cell(struct buf *buf, struct str text, char end)
             buf_putc(buf, '"');
         buf_putc(buf, text.p[i]);
     }
-    buf_putc(buf, '"');
-    buf_puts(buf, end == '\n' ? "\r\n" : ",");
+    BUF_ADD(buf, STR("\""), str_of(end == '\n' ? "\r\n" : ","));
 }
 
 static void put_row(struct buf *buf, const struct record *r)

@@ -137,9 +137,7 @@ struct shared *form_sse(struct happening *happening, enum form form)
     buf_u64(&text, event->seq);
     buf_putc(&text, '\n');
     if (form == FORM_SSE) {
-        buf_puts(&text, "event: ");
-        buf_puts(&text, event_kind_name(event->kind));
-        buf_putc(&text, '\n');
+        BUF_ADD(&text, STR("event: "), str_of(event_kind_name(event->kind)), STR("\n"));
     }
     sse_put_data(&text, buf_str(&json));
     happening->forms[form] = shared_new(buf_str(&text));

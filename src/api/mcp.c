@@ -30,9 +30,7 @@ struct mcp_call_held {
 static void send_event(struct mcp_call_held *held, const struct buf *line)
 {
     BUF_SCOPE(event, LIMIT_ANSWER_BYTES);
-    buf_puts(&event, "event: message\ndata: ");
-    buf_put(&event, buf_str(line));
-    buf_puts(&event, "\n");
+    BUF_ADD(&event, STR("event: message\ndata: "), buf_str(line), STR("\n"));
     struct shared *bytes = shared_new(buf_str(&event));
     (void)http_stream_send(held->stream, bytes);
     shared_unref(bytes);

@@ -42,8 +42,7 @@ static void put_path(struct buf *buf, const char *path)
     while (left.n) {
         struct str part = str_cut(left, '/', &left);
         bool param = part.p[0] == ':';
-        buf_puts(buf, param ? "/{" : "/");
-        buf_put(buf, param ? str_sub(part, 1, part.n) : part);
+        BUF_ADD(buf, str_of(param ? "/{" : "/"), param ? str_sub(part, 1, part.n) : part);
         if (param)
             buf_putc(buf, '}');
     }

@@ -23,9 +23,7 @@ void sse_put_data(struct buf *buf, struct str json)
         size_t end = 0;
         while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
             end++;
-        buf_puts(buf, "data: ");
-        buf_put(buf, str_sub(json, 0, end));
-        buf_putc(buf, '\n');
+        BUF_ADD(buf, STR("data: "), str_sub(json, 0, end), STR("\n"));
         json = str_sub(json, end < json.n ? end + 1 : end, json.n);
     }
     buf_putc(buf, '\n');

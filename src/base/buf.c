@@ -56,6 +56,12 @@ void buf_put(struct buf *buf, struct str s)
     }
 }
 
+void buf_put_all(struct buf *buf, const struct str *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_put(buf, texts[i]);
+}
+
 void buf_puts(struct buf *buf, const char *c) { buf_put(buf, str_of(c)); }
 
 void buf_putc(struct buf *buf, char c)

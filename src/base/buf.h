@@ -25,6 +25,11 @@ void buf_done(struct buf *buf);
     __attribute__((cleanup(buf_done))) struct buf name = buf_init(bytes_max)
 
 void buf_put(struct buf *buf, struct str s);
+/* Several texts, one behind the other: BUF_ADD(&buf, name, STR(": "), value). */
+#define BUF_ADD(buf, ...) \
+    buf_put_all((buf), (const struct str[]){__VA_ARGS__}, \
+                sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str))
+void buf_put_all(struct buf *buf, const struct str *texts, size_t count);
 void buf_puts(struct buf *buf, const char *c);
 void buf_putc(struct buf *buf, char c);
 /* Appends the text as one word of a POSIX shell, in single quotes. */

@@ -156,16 +156,13 @@ static bool on_event(void *arg, struct str type, struct str data)
     if (!str_empty(type) && !str_is(type, "message")) /* the type of those without one; Gemini takes no such line */
         buf_printf(&event, "event: %.*s\n", STR_ARG(type));
     for (struct str rest = data; rest.n || data.n == 0;) {
-        buf_puts(&event, "data: ");
-        buf_put(&event, str_cut(rest, '\n', &rest));
-        buf_putc(&event, '\n');
+        BUF_ADD(&event, STR("data: "), str_cut(rest, '\n', &rest), STR("\n"));
         if (rest.n == 0)
             break;
     }
     buf_putc(&event, '\n');
     buf_printf(&chunk, "%zx\r\n", event.n);
-    buf_put(&chunk, buf_str(&event));
-    buf_puts(&chunk, "\r\n");
+    BUF_ADD(&chunk, buf_str(&event), STR("\r\n"));
     return !chunk.over && send_all(call, buf_str(&chunk));
 }
 

@@ -43,9 +43,7 @@ static void put_ends(struct buf *buf, char mark, struct str left, struct str rig
         return;
     ARENA_SCOPE(scratch);
     buf->n--;
-    buf_putc(buf, '\t');
-    buf_put(buf, text_line(&scratch, right));
-    buf_putc(buf, '\n');
+    BUF_ADD(buf, STR("\t"), text_line(&scratch, right), STR("\n"));
 }
 
 /* Each line of a body begins with a mark that says what it is; whoever writes it chooses the colour from the mark. */
@@ -245,8 +243,7 @@ static bool parts_are_all(struct arena *arena, const struct json *parts, struct 
     BUF_SCOPE(joined, BODY_BYTES_MAX);
     BUF_SCOPE(line, BODY_BYTES_MAX);
     for (const struct json *part = parts->first; part; part = part->next) {
-        buf_put(&joined, json_text(part, "operator"));
-        buf_put(&joined, json_text(part, "text"));
+        BUF_ADD(&joined, json_text(part, "operator"), json_text(part, "text"));
     }
     struct str texts[] = {arena_str(arena, buf_str(&joined)), str_trim(command)};
     buf_clear(&joined);

@@ -11,8 +11,7 @@ static void print_example(struct buf *buf)
         const struct setting *s = &settings_table[i];
         if (!(s->where & IN_FILE))
             continue;
-        buf_puts(buf, "\n# ");
-        buf_puts(buf, s->words);
+        BUF_ADD(buf, STR("\n# "), str_of(s->words));
         if (s->choices)
             buf_printf(buf, "; %s", s->choices);
         buf_printf(buf, "\n# (--%s, %s)\n#%s = %s\n", s->name, s->environment, s->name, s->otherwise);

@@ -216,8 +216,7 @@ static struct rc cut_hooks(struct buf *buf, struct str old, size_t from, size_t 
         from--;
     else if (after < old.n && old.p[after] == ',')
         to = after + 1;
-    buf_put(buf, str_sub(old, 0, from));
-    buf_put(buf, str_sub(old, to, old.n));
+    BUF_ADD(buf, str_sub(old, 0, from), str_sub(old, to, old.n));
     return RC_OK;
 }
 

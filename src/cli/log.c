@@ -71,8 +71,7 @@ static void put_value(struct buf *buf, struct arena *arena, const struct json *d
         text = value->text;
     if (value->type == JSON_TRUE)
         text = str_of(path);
-    buf_putc(buf, ' ');
-    buf_put(buf, value->type == JSON_OBJECT ? text_summary(arena, value) : text_line(arena, text));
+    BUF_ADD(buf, STR(" "), value->type == JSON_OBJECT ? text_summary(arena, value) : text_line(arena, text));
 }
 
 /* Kinds that are not in the table are shown by their whole data, so that a newer server's events are not hidden. */
@@ -123,8 +122,7 @@ static void put_line(struct buf *buf, const struct cli *cli, const struct json *
         buf_printf(&rest, "  (%.*s)", STR_ARG(text_line(&arena, actor)));
     buf_put(&words,
             text_fit(&arena, buf_str(&rest), cli->width > used + WORDS_COLUMNS_MIN ? cli->width - used : 0));
-    buf_put(buf, buf_str(&words));
-    buf_putc(buf, '\n');
+    BUF_ADD(buf, buf_str(&words), STR("\n"));
 }
 
 /* Flushed after each event, because a reader of `nod log -f` may be a pipe. False: enough was printed, or nobody

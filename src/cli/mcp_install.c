@@ -138,14 +138,12 @@ static struct str wrapped(struct install_work *work, const struct json *entry, c
     struct str text = work->text;
     buf_put(&buf, str_sub(text, base, first ? args_from : from));
     if (first) {
-        buf_put(&buf, buf_str(&list));
-        buf_put(&buf, str_sub(text, args_to, from));
+        BUF_ADD(&buf, buf_str(&list), str_sub(text, args_to, from));
     }
     json_put_str(&word, str_of(work->self));
     if (!first) {
-        buf_put(&buf, str_sub(text, after, args_from));
-        buf_puts(&buf, args ? "" : work->toml ? "\nargs = " : ", \"args\": ");
-        buf_put(&buf, buf_str(&list));
+        BUF_ADD(&buf, str_sub(text, after, args_from), str_of(args ? "" : work->toml ? "\nargs = " : ", \"args\": "),
+                buf_str(&list));
     }
     buf_put(&buf, str_sub(text, first ? after : args_to, end));
     return buf.over || list.over ? STR_NONE : arena_str(arena, buf_str(&buf));
@@ -344,8 +342,7 @@ static struct rc write_changes(struct install_work *work, struct err *err)
         for (size_t i = 0; i < work->count; i++) {
             if (!str_eq(work->changes[i].name, entry->key))
                 continue;
-            buf_put(&buf, str_sub(work->text, at, base));
-            buf_put(&buf, work->changes[i].new);
+            BUF_ADD(&buf, str_sub(work->text, at, base), work->changes[i].new);
             at = base + entry->raw.n;
         }
     }

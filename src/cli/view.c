@@ -308,9 +308,7 @@ static void field(struct buf *buf, const struct cli *cli, const char *name, stru
     if (str_empty(value))
         return;
     struct str label = arena_printf(&arena, "%-10s", name);
-    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, label));
-    buf_put(buf, text_line(&arena, value));
-    buf_putc(buf, '\n');
+    BUF_ADD(buf, text_tinted(&arena, cli->color, TINT_DIM, label), text_line(&arena, value), STR("\n"));
 }
 
 static void put_body(struct buf *buf, const struct cli *cli, struct str body, struct str call, bool full)
@@ -330,8 +328,7 @@ static void block(struct buf *buf, const struct cli *cli, struct str name, const
         field(buf, cli, text_line(&arena, name).p, value->text);
         return;
     }
-    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, text_line(&arena, name)));
-    buf_putc(buf, '\n');
+    BUF_ADD(buf, text_tinted(&arena, cli->color, TINT_DIM, text_line(&arena, name)), STR("\n"));
     put_body(buf, cli, body_tree(&arena, value), call, full);
 }
 

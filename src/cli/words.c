@@ -18,8 +18,7 @@ static void entry(struct buf *buf, struct str term, const char *words, unsigned 
 {
     unsigned used = text_width(term) + 2;
     CHECK(column < width);
-    buf_puts(buf, "  ");
-    buf_put(buf, term);
+    BUF_ADD(buf, STR("  "), term);
     if (used + 2 > column) {
         buf_putc(buf, '\n');
         used = 0;

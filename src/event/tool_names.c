@@ -278,8 +278,7 @@ static void put_lines(struct naming *n, const struct json *lines)
     for (const struct json *line = lines->first; line; line = line->next) {
         if (line->type != JSON_STRING || str_empty(line->text))
             doubt(n, "its command is no list of lines");
-        buf_put(&buf, line->text);
-        buf_puts(&buf, line->next ? "\n" : "");
+        BUF_ADD(&buf, line->text, str_of(line->next ? "\n" : ""));
     }
     if (lines->type != JSON_ARRAY || buf.over)
         doubt(n, "its command is no list of lines that can be read");

@@ -43,8 +43,7 @@ struct str links_follow(struct arena *arena, struct str path)
             climb(&reached);
             continue;
         }
-        buf_putc(&reached, '/');
-        buf_put(&reached, part);
+        BUF_ADD(&reached, STR("/"), part);
         ssize_t n = reached.over ? -1 : readlink(buf_c(&reached), target, sizeof target);
         if (n < 0)
             continue; /* not a link, or it does not exist */

@@ -20,8 +20,7 @@ static void mac(const struct digest *key, const unsigned char head[HEAD_BYTES], 
                 unsigned char ret_mac[MAC_BYTES])
 {
     BUF_SCOPE(buf, 4096);
-    buf_put(&buf, (struct str){(const char *)head, HEAD_BYTES});
-    buf_put(&buf, bound);
+    BUF_ADD(&buf, (struct str){(const char *)head, HEAD_BYTES}, bound);
     CHECK(!buf.over);
     struct digest whole = sign_mac((struct str){(const char *)key->bytes, DIGEST_BYTES}, buf_str(&buf));
     memcpy(ret_mac, whole.bytes, MAC_BYTES);

@@ -127,8 +127,7 @@ struct str words_mask(struct arena *arena, struct str text)
             i++;
             continue;
         }
-        buf_put(&buf, str_sub(rest, 0, name));
-        buf_puts(&buf, "****");
+        BUF_ADD(&buf, str_sub(rest, 0, name), STR("****"));
         i += name + secret;
     }
     return arena_str(arena, buf_str(&buf));
@@ -331,8 +330,7 @@ struct str words_link(struct arena *arena, struct str base, struct str session, 
     BUF_SCOPE(buf, base.n + 3 * (session.n + call.n) + 64);
     if (base.n == 0)
         return STR_NONE;
-    buf_put(&buf, base);
-    buf_puts(&buf, "/#/request/");
+    BUF_ADD(&buf, base, STR("/#/request/"));
     put_escaped(&buf, session);
     buf_puts(&buf, "/");
     put_escaped(&buf, call);

@@ -600,8 +600,7 @@ static void handed_stops(struct judging *j, const struct argv *argv, const struc
         return;
     BUF_SCOPE(text, LIMIT_EVENT_BYTES);
     for (size_t i = from; i < argv->count; i++) {
-        buf_put(&text, argv->words[i].text);
-        buf_putc(&text, ' ');
+        BUF_ADD(&text, argv->words[i].text, STR(" "));
     }
     if (text.n && judge_text_stops(j, buf_str(&text), false))
         note_unknown(j, "it hands its words on, and they name a command that a rule speaks against");

@@ -126,9 +126,7 @@ static struct str put_folder(struct player *p, const char *template)
     const char *at = strstr(template, "%s");
     if (!at)
         return str_of(template);
-    buf_put(&buf, (struct str){template, (size_t)(at - template)});
-    buf_puts(&buf, p->folder);
-    buf_puts(&buf, at + 2);
+    BUF_ADD(&buf, (struct str){template, (size_t)(at - template)}, str_of(p->folder), str_of(at + 2));
     return arena_str(p->arena, buf_str(&buf));
 }
 

@@ -44,8 +44,7 @@ static struct str take_text(struct fields *fields) { return take_bytes(fields, t
 static void put_text(struct buf *buf, struct str text)
 {
     uint32_t n = (uint32_t)text.n;
-    buf_put(buf, (struct str){(const char[]){(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n}, 4});
-    buf_put(buf, text);
+    BUF_ADD(buf, (struct str){(const char[]){(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n}, 4}, text);
 }
 
 /* The bytes between the two lines of the armour. */
@@ -78,9 +77,8 @@ static struct str device_message(struct arena *arena, struct str application, st
 {
     struct digest first = digest_of(application), last = digest_of(message);
     BUF_SCOPE(buf, BLOB_BYTES_MAX);
-    buf_put(&buf, (struct str){(const char *)first.bytes, DIGEST_BYTES});
-    buf_put(&buf, flags_and_counter);
-    buf_put(&buf, (struct str){(const char *)last.bytes, DIGEST_BYTES});
+    BUF_ADD(&buf, (struct str){(const char *)first.bytes, DIGEST_BYTES}, flags_and_counter,
+            (struct str){(const char *)last.bytes, DIGEST_BYTES});
     return arena_str(arena, buf_str(&buf));
 }
 

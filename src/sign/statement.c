@@ -41,8 +41,7 @@ static void put_value(struct buf *buf, struct str value)
 
 static void put_line(struct buf *buf, const char *name, struct str value)
 {
-    buf_puts(buf, name);
-    buf_putc(buf, ' ');
+    BUF_ADD(buf, str_of(name), STR(" "));
     put_value(buf, value);
     buf_putc(buf, '\n');
 }
@@ -52,8 +51,7 @@ struct str statement_text(struct arena *arena, const struct statement *statement
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     char until[STAMP_BYTES];
     stamp_format(statement->until_ms, until);
-    buf_puts(&buf, statement->form);
-    buf_putc(&buf, '\n');
+    BUF_ADD(&buf, str_of(statement->form), STR("\n"));
     for (size_t i = 0; i < statement->count; i++)
         put_line(&buf, statement->fields[i].name, statement->fields[i].value);
     put_line(&buf, "key", statement->key);

@@ -173,8 +173,7 @@ void tool_summary(struct buf *buf, const struct tool_facts *facts)
     if (str_empty(about))
         return;
     bool cut = about.n > SUMMARY_BYTES_MAX;
-    buf_putc(buf, ' ');
-    buf_put(buf, cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
+    BUF_ADD(buf, STR(" "), cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
     int64_t port = 0;
     if (str_is(facts->name, "Net") && rc_ok(json_want_i64(facts->input, "port", 1, 65535, &port, NULL)) && port)
         buf_printf(buf, ":%d", (int)port);

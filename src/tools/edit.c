@@ -63,8 +63,7 @@ static struct rc replace(struct arena *arena, struct str *text, const struct jso
     BUF_SCOPE(buf, FILE_BYTES_MAX);
     size_t from = 0;
     for (; at < text->n && (all || count == 0); count++) {
-        buf_put(&buf, str_sub(*text, from, at));
-        buf_put(&buf, new);
+        BUF_ADD(&buf, str_sub(*text, from, at), new);
         from = at + old.n;
         at = find(*text, old, from);
     }

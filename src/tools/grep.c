@@ -44,8 +44,7 @@ static void show(struct grep_search *search, struct str within, int64_t number, 
 {
     bool cut = line.n > LINE_SHOWN_MAX;
     buf_printf(search->out, "%.*s%c%lld%c", STR_ARG(within), mark, (long long)number, mark);
-    buf_put(search->out, cut ? str_sub(line, 0, LINE_SHOWN_MAX) : line);
-    buf_puts(search->out, cut ? "…\n" : "\n");
+    BUF_ADD(search->out, cut ? str_sub(line, 0, LINE_SHOWN_MAX) : line, str_of(cut ? "…\n" : "\n"));
 }
 
 /* Lines of one file, with those around them. */

@@ -74,8 +74,7 @@ struct str mcp_definition_text(struct arena *arena, struct str tool, const struc
     const struct json *schema = json_get(definition, "inputSchema");
     BUF_SCOPE(buf, (size_t)MCP_DEFINITION_BYTES_MAX * 4);
     buf_printf(&buf, "%.*s\n\n", STR_ARG(tool));
-    buf_put(&buf, json_text(definition, "description"));
-    buf_puts(&buf, "\n\ninput: ");
+    BUF_ADD(&buf, json_text(definition, "description"), STR("\n\ninput: "));
     if (schema)
         put_sorted(&buf, &scratch, schema, 0);
     buf_putc(&buf, '\n');

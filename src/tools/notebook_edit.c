@@ -42,9 +42,7 @@ static const struct json *find_cell(const struct json *cells, struct str id)
 static struct str splice(struct arena *arena, struct str text, size_t from, size_t to, struct str with)
 {
     BUF_SCOPE(buf, (size_t)FILE_BYTES_MAX * 2);
-    buf_put(&buf, str_sub(text, 0, from));
-    buf_put(&buf, with);
-    buf_put(&buf, str_sub(text, to, text.n));
+    BUF_ADD(&buf, str_sub(text, 0, from), with, str_sub(text, to, text.n));
     return arena_str(arena, buf_str(&buf));
 }
 

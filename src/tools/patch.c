@@ -160,8 +160,7 @@ static struct str without_sign(struct str line) { return line.n ? str_sub(line, 
 
 static void put_line(struct buf *buf, struct str line)
 {
-    buf_put(buf, line);
-    buf_putc(buf, '\n');
+    BUF_ADD(buf, line, STR("\n"));
 }
 
 /* Applies the hunk at the start of `*body`, whose lines up to `*at` are written already; false: it does not fit. */

@@ -12,8 +12,7 @@ static void put_line(struct buf *buf, int64_t number, struct str line)
 {
     bool cut = line.n > LINE_BYTES_MAX;
     buf_printf(buf, "%6lld\t", (long long)number);
-    buf_put(buf, cut ? str_sub(line, 0, LINE_BYTES_MAX) : line);
-    buf_puts(buf, cut ? "… (line cut)\n" : "\n");
+    BUF_ADD(buf, cut ? str_sub(line, 0, LINE_BYTES_MAX) : line, str_of(cut ? "… (line cut)\n" : "\n"));
 }
 
 /* Lines are numbered for the model, which names places by them. A long file ends with the offset at which to go on.

@@ -65,8 +65,7 @@ static void put_others(struct buf *buf, struct str text, struct str mark)
             skips = str_starts(plain, STR("[hooks.state.")) && str_has(plain, mark);
         if (skips)
             continue;
-        buf_put(buf, line);
-        buf_putc(buf, '\n');
+        BUF_ADD(buf, line, STR("\n"));
     }
 }
 

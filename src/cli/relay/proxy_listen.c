@@ -28,9 +28,7 @@ enum { LISTEN_BODY_BYTES = 4 << 20, OUR_WORDS_MAX = 16 + 2 * WEB_HEADERS_MAX, RP
 static struct shared *event_of(struct str message)
 {
     BUF_SCOPE(buf, PROXY_LINE_BYTES + LIMIT_BODY_BYTES);
-    buf_puts(&buf, "event: message\ndata: ");
-    buf_put(&buf, message);
-    buf_puts(&buf, "\n\n");
+    BUF_ADD(&buf, STR("event: message\ndata: "), message, STR("\n\n"));
     return buf.over ? NULL : shared_new(buf_str(&buf));
 }
 
@@ -119,8 +117,7 @@ static struct str replace(struct arena *arena, struct str text, struct str old, 
 {
     BUF_SCOPE(buf, PROXY_LINE_BYTES * 2);
     for (const char *at; old.n && text.n && (at = memmem(text.p, text.n, old.p, old.n));) {
-        buf_put(&buf, (struct str){text.p, (size_t)(at - text.p)});
-        buf_put(&buf, new);
+        BUF_ADD(&buf, (struct str){text.p, (size_t)(at - text.p)}, new);
         text = str_sub(text, (size_t)(at - text.p) + old.n, text.n);
     }
     buf_put(&buf, text);

@@ -61,8 +61,7 @@ static void put_said(struct buf *buf, char mark, const char *lead, struct str te
         buf_puts(buf, lead);
         while (line.n) { /* a tab is a column in what models write; here it would part the line */
             struct str piece = str_cut(line, '\t', &line);
-            buf_put(buf, text_line(&scratch, piece));
-            buf_puts(buf, line.n ? "    " : "");
+            BUF_ADD(buf, text_line(&scratch, piece), str_of(line.n ? "    " : ""));
         }
         buf_putc(buf, '\n');
         lead = INDENT;
@@ -81,9 +80,7 @@ void chat_say_ends(struct chat *chat, char mark, struct str left, struct str rig
     ARENA_SCOPE(scratch);
     chat_say(chat, mark, "", left);
     chat->said.n--;
-    buf_putc(&chat->said, '\t');
-    buf_put(&chat->said, text_line(&scratch, right));
-    buf_putc(&chat->said, '\n');
+    BUF_ADD(&chat->said, STR("\t"), text_line(&scratch, right), STR("\n"));
 }
 
 /* The last lines are left on the ordinary screen when the program ends, so that the person sees what was said. */
