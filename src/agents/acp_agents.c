@@ -22,10 +22,8 @@ static struct str program_of(const char *word)
 
 static bool starts(const struct agent *agent, struct str program)
 {
-    for (size_t i = 0; agent->acp.programs && agent->acp.programs[i]; i++)
-        if (str_is(program, agent->acp.programs[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; agent->acp.programs && agent->acp.programs[i]; i++,
+               str_is(program, agent->acp.programs[i]));
 }
 
 const struct agent *acp_agent_find(const char *const *argv)
@@ -42,8 +40,6 @@ bool acp_mode_is_safe(const struct agent *agent, struct str mode)
 {
     struct str behind = STR_NONE;
     (void)str_cut(mode, '#', &behind);
-    for (size_t i = 0; agent->acp.safe_modes[i]; i++)
-        if (str_is(str_empty(behind) ? mode : behind, agent->acp.safe_modes[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; agent->acp.safe_modes[i]; i++,
+               str_is(str_empty(behind) ? mode : behind, agent->acp.safe_modes[i]));
 }

@@ -267,10 +267,7 @@ struct ours {
 
 static bool is_among(const struct ours *ours, size_t count, struct str key)
 {
-    for (size_t i = 0; i < count; i++)
-        if (str_is(key, ours[i].key) && !str_empty(ours[i].value))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < count; i++, str_is(key, ours[i].key) && !str_empty(ours[i].value));
 }
 
 /* The message as it came but for our members; everything else keeps its bytes. */

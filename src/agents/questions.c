@@ -69,10 +69,8 @@ static bool read_form(struct arena *arena, const struct json *input, struct ques
     if (!fields || fields->type != JSON_OBJECT || fields->count > QUESTIONS_MAX)
         return false;
     q->all = arena_array(arena, struct asked_question, fields->count + 1);
-    for (const struct json *field = fields->first; field; field = field->next)
-        if (!read_field(schema, field, &q->all[q->count++]))
-            return false;
-    return true;
+    return ALL(const struct json *field = fields->first; field; field = field->next,
+               read_field(schema, field, &q->all[q->count++]));
 }
 
 bool questions_tool(struct str tool) { return str_is(tool, "AskUserQuestion") || str_is(tool, "Elicitation"); }

@@ -50,10 +50,8 @@ static bool find_agent(const struct exchange *x, pid_t asker, struct process_id 
 /* Number and start time together: a number that was given to another process since does not match. */
 static bool is_agent(const struct below *below, const struct process_id *process)
 {
-    for (size_t i = 0; i < PROCESSES_MAX; i++)
-        if (below->agents[i].pid == process->pid && below->agents[i].started == process->started)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < PROCESSES_MAX; i++,
+               below->agents[i].pid == process->pid && below->agents[i].started == process->started);
 }
 
 /* A ring: of many agents the oldest is forgotten, and the tripwire no longer sees its descendants. */

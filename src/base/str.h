@@ -6,6 +6,8 @@
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
+#include "base/any.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -151,10 +151,7 @@ static bool is_project(const struct box *box)
     if (is_below(box->home, box->project))
         return false;
     box_set_step("refuse a project in a folder of the system");
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-        if (is_below(box->project, systems[i]))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < sizeof systems / sizeof *systems; i++, is_below(box->project, systems[i]));
 }
 
 static void wait_for(pid_t first)

@@ -26,10 +26,8 @@ const char *box_find_program(struct arena *arena, const char *name, const char *
 static bool is_in_system(const char *path)
 {
     static const char *const systems[] = {"/usr/", "/bin/", "/opt/", "/nix/store/"};
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-        if (strncmp(path, systems[i], strlen(systems[i])) == 0)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof systems / sizeof *systems; i++,
+               strncmp(path, systems[i], strlen(systems[i])) == 0);
 }
 
 const char *box_program_folder(struct arena *arena, const char *program)

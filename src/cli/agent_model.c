@@ -38,10 +38,7 @@ struct call_to_model {
 static bool ready(const struct call_to_model *call, short events)
 {
     struct pollfd look = {.fd = call->client, .events = events};
-    for (int i = 0; i < READ_LOOKS && !atomic_load(call->ended); i++)
-        if (poll(&look, 1, LOOK_MS) > 0)
-            return true;
-    return false;
+    return ANY(int i = 0; i < READ_LOOKS && !atomic_load(call->ended); i++, poll(&look, 1, LOOK_MS) > 0);
 }
 
 /* Waits while the client does not read, and gives up when the box has ended. */

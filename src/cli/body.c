@@ -146,10 +146,7 @@ static const struct {
 
 static bool names(const struct json *list, const char *class)
 {
-    for (const struct json *one = list ? list->first : NULL; one; one = one->next)
-        if (str_is(one->text, class))
-            return true;
-    return false;
+    return ANY(const struct json *one = list ? list->first : NULL; one; one = one->next, str_is(one->text, class));
 }
 
 /* The table is worst first, so that the first risk found gives the mark. */

@@ -408,10 +408,7 @@ const char *option_each(const struct cli *cli, const char *name, size_t *at)
 bool option_flag(const struct cli *cli, const char *name)
 {
     const struct option *option = option_of(cli, name);
-    for (size_t i = 0; i < cli->use_count; i++)
-        if (cli->uses[i].option == option)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < cli->use_count; i++, cli->uses[i].option == option);
 }
 
 const char *option_text(const struct cli *cli, const char *name)

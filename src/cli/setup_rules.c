@@ -26,10 +26,7 @@ enum { PACK_COUNT = sizeof packs / sizeof *packs };
 
 static bool fits(const struct setup_pack *pack)
 {
-    for (size_t i = 0; pack->marks[i]; i++)
-        if (access(pack->marks[i], F_OK) == 0)
-            return true;
-    return false;
+    return ANY(size_t i = 0; pack->marks[i]; i++, access(pack->marks[i], F_OK) == 0);
 }
 
 const struct setup_pack *setup_pack_next(size_t *at)
@@ -42,10 +39,8 @@ const struct setup_pack *setup_pack_next(size_t *at)
 
 static bool is_there(const struct json *rules, const char *rule)
 {
-    for (const struct json *one = rules ? rules->first : NULL; one; one = one->next)
-        if (str_is(json_text(one, "rule"), rule))
-            return true;
-    return false;
+    return ANY(const struct json *one = rules ? rules->first : NULL; one; one = one->next,
+               str_is(json_text(one, "rule"), rule));
 }
 
 /* The id is recorded before the next rule is added: removal knows exactly which rules setup has made. */

@@ -165,10 +165,7 @@ static struct rc have_user(struct system *s, struct err *err)
 static bool is_member(const struct system *s, const char *user)
 {
     const struct group *group = getgrnam(s->group);
-    for (char **member = group ? group->gr_mem : NULL; member && *member; member++)
-        if (strcmp(*member, user) == 0)
-            return true;
-    return false;
+    return ANY(char **member = group ? group->gr_mem : NULL; member && *member; member++, strcmp(*member, user) == 0);
 }
 
 static struct rc have_member(struct system *s, const char *user, struct err *err)

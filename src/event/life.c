@@ -46,8 +46,6 @@ bool life_run_move(enum run_status from, enum run_status to)
         RUN_MOVES(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof run_moves / sizeof *run_moves; i++)
-        if (run_moves[i].from == from && run_moves[i].to == to)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof run_moves / sizeof *run_moves; i++,
+               run_moves[i].from == from && run_moves[i].to == to);
 }

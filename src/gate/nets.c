@@ -31,10 +31,7 @@ static bool opens(const struct verdict *verdict, const struct tool_facts *facts)
         return false;
     if (!str_starts(verdict->rule, str_is(facts->name, "Net") ? STR("Net") : STR("WebFetch(")))
         return false;
-    for (size_t i = 0; i < verdict->rule_count; i++)
-        if (verdict->rules[i].layer == LAYER_PROJECT)
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < verdict->rule_count; i++, verdict->rules[i].layer == LAYER_PROJECT);
 }
 
 static bool is_address(struct str host)

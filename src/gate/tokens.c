@@ -40,10 +40,8 @@ static struct token *by_id(const struct gate *gate, struct str id)
 /* Calls are kept under the name of whoever asked: while another token has that name it may be the other's. */
 static bool only_of_its_name(const struct gate *gate, const struct token *token)
 {
-    for (const struct token *t = gate->tokens; t; t = t->next)
-        if (t != token && !t->revoked_ms && str_eq(t->name, token->name))
-            return false;
-    return true;
+    return !ANY(const struct token *t = gate->tokens; t; t = t->next,
+                t != token && !t->revoked_ms && str_eq(t->name, token->name));
 }
 
 /* Calls of an agent whose token was revoked: nobody would receive the answer. */

@@ -190,10 +190,8 @@ static bool is_assigned(const struct notify *n, const struct asked *asked)
     struct str person = n->config.routes[asked->assigned].person;
     if (!asked->assigned || n->options.was_revoked(n->options.gate, person))
         return false;
-    for (const struct delivery *one = asked->deliveries; one; one = one->next)
-        if (one->purpose == PURPOSE_ASSIGN && !one->failed && is_of(n, one, person))
-            return true;
-    return false;
+    return ANY(const struct delivery *one = asked->deliveries; one; one = one->next,
+               one->purpose == PURPOSE_ASSIGN && !one->failed && is_of(n, one, person));
 }
 
 /* An assignment takes the place of what was to be asked, and of reminders to others. */
@@ -313,10 +311,8 @@ static void drop_wake(struct notify *n, struct asked *asked)
 /* Whether the person is told of it by then anyway. */
 static bool will_be_told(const struct notify *n, const struct asked *asked, struct str person, int64_t by_ms)
 {
-    for (const struct delivery *one = asked->deliveries; one; one = one->next)
-        if (is_of(n, one, person) && !one->claimed && one->state != OVER && one->due_ms <= by_ms)
-            return true;
-    return false;
+    return ANY(const struct delivery *one = asked->deliveries; one; one = one->next,
+               is_of(n, one, person) && !one->claimed && one->state != OVER && one->due_ms <= by_ms);
 }
 
 /* Whoever put the call off, or is to answer it, is reminded at the end. */

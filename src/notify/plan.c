@@ -116,10 +116,7 @@ size_t plan_request(const struct config *config, const struct plan_call *call, s
 
 static bool has_channel(const struct outbox_plan *plans, size_t count, unsigned channel)
 {
-    for (size_t i = 0; i < count; i++)
-        if (plans[i].channel == channel)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < count; i++, plans[i].channel == channel);
 }
 
 static void plan_step(unsigned r, const struct outbox_step *step, enum purpose purpose,

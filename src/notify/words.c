@@ -19,10 +19,7 @@ static const char *const secret_starts[] = {"sk-", "ghp_", "gho_", "github_pat_"
 static bool begins(struct str text, const char *with, bool any_case)
 {
     size_t i = 0;
-    for (; with[i]; i++)
-        if (i >= text.n || (any_case ? str_lower(text.p[i]) : text.p[i]) != with[i])
-            return false;
-    return true;
+    return !ANY(; with[i]; i++, i >= text.n || (any_case ? str_lower(text.p[i]) : text.p[i]) != with[i]);
 }
 
 static bool is_word(char c)
@@ -228,10 +225,7 @@ struct str words_token_alert(struct arena *arena, const struct data_token_trippe
 static bool names_secret(struct arena *arena, struct str key)
 {
     struct str text = arena_printf(arena, "%.*s=", STR_ARG(key));
-    for (size_t i = 0; i < text.n; i++)
-        if (name_at(str_sub(text, i, text.n)))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < text.n; i++, name_at(str_sub(text, i, text.n)));
 }
 
 /* Copies a value, strings masked: as text, and whole where their name is that of a secret. */

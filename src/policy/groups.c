@@ -226,10 +226,8 @@ static bool is_address(const struct act *act) { return act->kind == ACT_TALKS &&
 /* curl --url: an address that its row takes for text, since it is what a rule on curl means. */
 static bool names_url(const struct argv *argv)
 {
-    for (size_t i = 1; i < argv->count; i++)
-        if (str_starts(argv->words[i].text, STR("--ur")) || str_starts(argv->words[i].text, STR("--expand-")))
-            return true;
-    return false;
+    return ANY(size_t i = 1; i < argv->count; i++,
+               str_starts(argv->words[i].text, STR("--ur")) || str_starts(argv->words[i].text, STR("--expand-")));
 }
 
 /* Every address on the line must be literal and one of the rule's hosts; a command without any address is not

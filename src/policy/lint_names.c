@@ -97,10 +97,7 @@ bool lint_tool_known(struct str name)
 {
     if (str_starts(name, STR("mcp__")) || STR_IN(name, tools))
         return true;
-    for (size_t i = 0; !str_empty(tool_foreign_name(i)); i++)
-        if (str_eq(name, tool_foreign_name(i)))
-            return true;
-    return false;
+    return ANY(size_t i = 0; !str_empty(tool_foreign_name(i)); i++, str_eq(name, tool_foreign_name(i)));
 }
 
 struct str lint_tool_near(struct str name)
@@ -125,10 +122,7 @@ bool lint_program_known(struct str name)
 {
     if (effects_find(name))
         return true;
-    for (size_t i = 0; i < table_name_count; i++)
-        if (str_eq(first_word(table_str(table_names[i].name)), name))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < table_name_count; i++, str_eq(first_word(table_str(table_names[i].name)), name));
 }
 
 struct str lint_program_near(struct str name)

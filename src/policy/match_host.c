@@ -10,10 +10,8 @@ static bool good_host(struct str host)
 {
     if (str_empty(host) || host.n > 253 || host.p[0] == '.' || host.p[host.n - 1] == '.')
         return false;
-    for (size_t i = 0; i < host.n; i++)
-        if (!host_letter(host.p[i]) || (host.p[i] == '.' && host.p[i - 1] == '.'))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < host.n; i++,
+                !match_host_letter(host.p[i]) || (host.p[i] == '.' && host.p[i - 1] == '.'));
 }
 
 /* No letter that some reader of URLs strips, turns around or takes as the end of the host. */

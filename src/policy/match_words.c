@@ -52,10 +52,8 @@ static bool begins_with(const struct rule *rule, const struct argv *argv)
 {
     if (rule->word_count > argv->count || rule->word_count <= argv->assign_count)
         return false;
-    for (size_t i = 0; i < rule->word_count; i++)
-        if (!named_literally(&argv->words[i]) || !str_eq(argv->words[i].text, rule->words[i]))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < rule->word_count; i++,
+                !named_literally(&argv->words[i]) || !str_eq(argv->words[i].text, rule->words[i]));
 }
 
 /* Whether the command is written letter for letter as in the rule, including quotes. */
@@ -63,10 +61,8 @@ static bool spelled_alike(const struct rule *rule, const struct argv *argv)
 {
     if (!rule->spelled_count || rule->spelled_count > argv->count || argv->assign_count)
         return false;
-    for (size_t i = 0; i < rule->spelled_count; i++)
-        if (!word_literal(&argv->words[i]) || !str_eq(argv->words[i].raw, rule->spelled[i]))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < rule->spelled_count; i++,
+                !word_literal(&argv->words[i]) || !str_eq(argv->words[i].raw, rule->spelled[i]));
 }
 
 /* Words parted by NUL, as a glob is. */
@@ -189,10 +185,7 @@ static bool has_option(const struct argv *argv, struct str option)
     for (size_t i = 1; i < argv->count; i++)
         if (str_eq(argv->words[i].text, option))
             return true;
-    for (size_t i = 1; i < option.n; i++)
-        if (!has_letter(argv, option.p[i]))
-            return false;
-    return true;
+    return ALL(size_t i = 1; i < option.n; i++, has_letter(argv, option.p[i]));
 }
 
 /* Finds the rule's next word at or behind *at, with only options and their values in between. */

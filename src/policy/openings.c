@@ -57,10 +57,8 @@ static bool closes(struct arena *arena, const struct question *question, const s
 
 static bool is_closed(struct arena *arena, const struct question *question, const struct opening *opening)
 {
-    for (size_t i = 0; i < question->rules->count; i++)
-        if (closes(arena, question, &question->rules->rules[i], opening))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < question->rules->count; i++,
+               closes(arena, question, &question->rules->rules[i], opening));
 }
 
 /* Rules of a project are not enough: whoever writes the repository would open the box. */
@@ -96,19 +94,13 @@ static bool plain_sub(const struct word *word)
                                        "fetch", "gc", "init", "log", "ls-files", "merge", "mv", "notes", "pull",
                                        "push", "rebase", "reflog", "reset", "restore", "revert", "rm", "show",
                                        "stash", "status", "switch", "tag", "worktree"};
-    for (size_t i = 0; i < sizeof subs / sizeof *subs; i++)
-        if (word_is(word, subs[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof subs / sizeof *subs; i++, word_is(word, subs[i]));
 }
 
 static bool only_prints(const struct word *word)
 {
     static const char *const names[] = {"echo", "printf", "true", "pwd", "ls", "cat", "head", "tail", "wc", "grep"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (word_is(word, names[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof names / sizeof *names; i++, word_is(word, names[i]));
 }
 
 /* Options that make git run a program, or use files that they name, with any sub-command. */
@@ -146,10 +138,8 @@ static bool plain_git(const struct node *node)
 
 static bool quiet_redirections(const struct node *node)
 {
-    for (const struct redir *redir = node->redirs; redir; redir = redir->next)
-        if (redir->kind != REDIR_DUP && !word_is(&redir->target, "/dev/null"))
-            return false;
-    return true;
+    return !ANY(const struct redir *redir = node->redirs; redir; redir = redir->next,
+                redir->kind != REDIR_DUP && !word_is(&redir->target, "/dev/null"));
 }
 
 static bool plain_command(const struct node *node)
@@ -171,10 +161,7 @@ static bool plain_line(const struct node *node)
         return plain_command(node);
     if (!joins || node->redirs || !node->first)
         return false;
-    for (const struct node *child = node->first; child; child = child->next)
-        if (!plain_line(child))
-            return false;
-    return true;
+    return ALL(const struct node *child = node->first; child; child = child->next, plain_line(child));
 }
 
 bool policy_plain_git(struct arena *arena, struct str command)

@@ -223,17 +223,12 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
         return false;
     bool anywhere = rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
     if (anywhere) {
-        for (rest = path; !str_empty(rest);)
-            if (component_match(rule->pattern, str_cut(rest, '/', &rest)))
-                return true;
-        return false;
+        return ANY(rest = path; !str_empty(rest);, component_match(rule->pattern, str_cut(rest, '/', &rest)));
     }
     if (!path_below(path, base, &rest))
         return false;
-    for (size_t end = 0; end <= rest.n; end++)
-        if ((end == rest.n || rest.p[end] == '/') && path_pattern_match(rule->pattern, str_sub(rest, 0, end)))
-            return true;
-    return false;
+    return ANY(size_t end = 0; end <= rest.n; end++,
+               (end == rest.n || rest.p[end] == '/') && path_pattern_match(rule->pattern, str_sub(rest, 0, end)));
 }
 
 /* By either: a denial cannot be avoided by another name of the file. */

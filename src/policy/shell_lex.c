@@ -670,10 +670,7 @@ static bool read_heredocs(struct shell_parser *p)
         first = doc;
     }
     p->heredoc_count = 0;
-    for (struct heredoc *doc = first; doc; doc = doc->next)
-        if (!read_heredoc(p, doc))
-            return false;
-    return true;
+    return ALL(struct heredoc *doc = first; doc; doc = doc->next, read_heredoc(p, doc));
 }
 
 /* ---- tokens ---- */

@@ -296,10 +296,8 @@ static bool sets_variables(const struct node *node)
 {
     static const char *const names[] = {"read", "mapfile", "readarray", "getopts", "printf", "export",
                                         "declare", "typeset", "local", "readonly", "builtin", "command"};
-    for (size_t i = 0; node->word_count && i < sizeof names / sizeof *names; i++)
-        if (word_is(&node->words[0], names[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; node->word_count && i < sizeof names / sizeof *names; i++,
+               word_is(&node->words[0], names[i]));
 }
 
 /* `name () compound`, the name read, the parenthesis to look at. */
@@ -534,10 +532,7 @@ static struct node *parse_compound(struct shell_parser *p,
 static bool test_evaluates(const struct words *words)
 {
     static const char *const names[] = {"-v", "-R", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-o", "-N"};
-    for (const struct word *word = words->first; word; word = word->next)
-        if (STR_IN(word->text, names))
-            return true;
-    return false;
+    return ANY(const struct word *word = words->first; word; word = word->next, STR_IN(word->text, names));
 }
 
 /* `[[ … ]]` as a command of these words; what bash would evaluate is doubt. */

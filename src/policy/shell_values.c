@@ -152,10 +152,7 @@ static bool is_tame(const struct word *word)
     if ((!found && !(open == WORD_GLOB && at == 0) && !(open == WORD_RUNS && named)) || str_empty(text) ||
         (at < text.n && text.p[at] == '-'))
         return false;
-    for (size_t i = 0; i < text.n; i++)
-        if (strchr(" \t\n=*?[", text.p[i]))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < text.n; i++, strchr(" \t\n=*?[", text.p[i]));
 }
 
 /* Quotes keep a pattern from bash where the value is written, not where it is used: `x='.g*'; rm -r $x`. */

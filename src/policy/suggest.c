@@ -50,10 +50,7 @@ static bool same_rules(const struct suggestion *a, const struct suggestion *b)
 {
     if (a->rule_count != b->rule_count)
         return false;
-    for (size_t i = 0; i < a->rule_count; i++)
-        if (!str_eq(a->rules[i], b->rules[i]))
-            return false;
-    return true;
+    return ALL(size_t i = 0; i < a->rule_count; i++, str_eq(a->rules[i], b->rules[i]));
 }
 
 /* Adds the suggestion if it is new and lets the call pass. */

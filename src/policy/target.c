@@ -93,10 +93,7 @@ static bool is_mark(char c)
 
 bool target_literal(struct str target)
 {
-    for (size_t i = 0; i < target.n; i++)
-        if (is_mark(target.p[i]))
-            return false;
-    return true;
+    return !ANY(size_t i = 0; i < target.n; i++, is_mark(target.p[i]));
 }
 
 /* One letter of a component: which bytes it stands for, and where the next one begins. */
@@ -322,10 +319,8 @@ bool target_meets(struct str target, struct str path, bool tree)
 
 static bool harmless_name(struct str part)
 {
-    for (size_t i = 0; i < sizeof harmless_names / sizeof *harmless_names; i++)
-        if (str_eq(part, harmless_names[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof harmless_names / sizeof *harmless_names; i++,
+               str_eq(part, harmless_names[i]));
 }
 
 /* Whether the components at the beginning of `rest` could be those of `part`; a component of which no letter is
@@ -349,10 +344,8 @@ static bool secret_name(struct str last, size_t count)
     while (last.n > 1 && last.p[0] == SHAPE_ANY)
         last = str_sub(last, 1, last.n);
     bool begins = !is_mark(last.p[0]), ends = !is_mark(last.p[last.n - 1]) || last.p[last.n - 1] == SHAPE_CLOSE;
-    for (size_t i = 0; i < count; i++)
-        if ((secret_names[i].p[0] == '*' ? ends : begins) && names_meet(last, secret_names[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < count; i++,
+               (secret_names[i].p[0] == '*' ? ends : begins) && names_meet(last, secret_names[i]));
 }
 
 /* Names that are protected in every folder: .git, .ssh, .claude and so on. */
@@ -391,10 +384,8 @@ bool target_could_be_secret(struct str target)
         struct str part = next_part(&target);
         last = str_empty(part) ? last : part;
     }
-    for (size_t i = 0; i < sizeof secret_names / sizeof *secret_names; i++)
-        if (!str_empty(last) && names_meet(last, secret_names[i]))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof secret_names / sizeof *secret_names; i++,
+               !str_empty(last) && names_meet(last, secret_names[i]));
 }
 
 /* Above what everybody keeps secret: the home folder, the system's own. */

@@ -188,10 +188,7 @@ static bool take_answer(struct proving *proving, const struct event *event,
 
 static bool is_among(const struct shape_texts *names, struct str name)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < names->count; i++, str_eq(names->items[i], name));
 }
 
 /* Persons are counted as the gate counts them: another input makes the answers before it void. */
@@ -243,10 +240,8 @@ static void keep_answer(struct proving *proving, const struct event *event)
 
 static bool is_named(const struct json *names, struct str name)
 {
-    for (const struct json *one = names ? names->first : NULL; one; one = one->next)
-        if (one->type == JSON_STRING && str_eq(one->text, name))
-            return true;
-    return false;
+    return ANY(const struct json *one = names ? names->first : NULL; one; one = one->next,
+               one->type == JSON_STRING && str_eq(one->text, name));
 }
 
 /* Whether the rule, as it is kept, is one of those that the answer has signed: text, end, number of calls, reach. */

@@ -74,10 +74,8 @@ struct recovery_code {
 
 bool key_ring_recovers(const struct key_ring *ring, struct str person, struct str hash)
 {
-    for (const struct recovery_code *code = ring->codes; code; code = code->next)
-        if (str_eq(code->person, person) && str_eq(code->hash, hash))
-            return true;
-    return false;
+    return ANY(const struct recovery_code *code = ring->codes; code; code = code->next,
+               str_eq(code->person, person) && str_eq(code->hash, hash));
 }
 
 /* Removes a person's recovery codes: all of them, or the one with this hash. */

@@ -35,10 +35,7 @@ static bool looks_latin(uint32_t code)
         0x13C0, 0x13C2, 0x13CF, 0x13D9, 0x13DA, 0x13DE, 0x13DF, 0x13E2, 0x13E6, 0x13F4};
     if ((code >= 0xFF21 && code <= 0xFF5A) || (code >= 0x1D400 && code <= 0x1D7FF))
         return true; /* full-width forms and mathematical letters look like Latin ones, too */
-    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-        if (alike[i] == code)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof alike / sizeof *alike; i++, alike[i] == code);
 }
 
 /* Word by word: letters that look Latin are odd only beside real Latin ones, or in names. */

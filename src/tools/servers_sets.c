@@ -26,10 +26,7 @@ static void set_done(struct server_set *set)
 
 static bool has(const struct server_set *set, struct str name)
 {
-    for (size_t i = 0; set && i < set->count; i++)
-        if (str_eq(set->servers[i].name, name))
-            return true;
-    return false;
+    return ANY(size_t i = 0; set && i < set->count; i++, str_eq(set->servers[i].name, name));
 }
 
 /* Servers whose names are in `before` are left out. */

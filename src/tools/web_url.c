@@ -35,10 +35,7 @@ static bool good_brackets(struct str host)
 {
     if (host.n < 4 || host.p[0] != '[' || host.p[host.n - 1] != ']')
         return false;
-    for (size_t i = 1; i + 1 < host.n; i++)
-        if (!digit(host.p[i]) && !one_of(host.p[i], ":.abcdefABCDEF"))
-            return false;
-    return true;
+    return !ANY(size_t i = 1; i + 1 < host.n; i++, !str_digit(host.p[i]) && !one_of(host.p[i], ":.abcdefABCDEF"));
 }
 
 /* Path and query with everything beyond ASCII written as %XX; false when a letter may not be in it. */
@@ -175,10 +172,8 @@ static struct str host_in(struct str text, struct str *ret_user)
 
 static bool beyond_ascii(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++)
-        if ((unsigned char)text.p[i] >= 0x80 || text.p[i] <= ' ' || text.p[i] == '\\')
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < text.n; i++,
+               (unsigned char)text.p[i] >= 0x80 || text.p[i] <= ' ' || text.p[i] == '\\');
 }
 
 /* Says what a person would not see in the address. It refuses nothing. */

@@ -111,10 +111,8 @@ static bool unhooks(struct str word)
     struct str value = str_starts(word, STR("--config=")) ? str_sub(word, strlen("--config="), word.n)
                        : str_starts(word, STR("-c"))      ? str_sub(word, strlen("-c"), word.n)
                                                           : word;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (str_starts(value, str_of(starts[i])) && str_find(value, ' ') == value.n)
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof starts / sizeof *starts; i++,
+               str_starts(value, str_of(starts[i])) && str_find(value, ' ') == value.n);
 }
 
 static const struct agent_event events[] = {

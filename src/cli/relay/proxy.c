@@ -570,10 +570,8 @@ static bool is_spelled(const struct json *said)
 static bool wants_model(const struct json *said)
 {
     const struct json *wanted = wanted_of(said);
-    for (const struct json *one = wanted ? wanted->first : NULL; one; one = one->next)
-        if (str_is(json_text(one, "method"), "sampling/createMessage"))
-            return true;
-    return false;
+    return ANY(const struct json *one = wanted ? wanted->first : NULL; one; one = one->next,
+               str_is(json_text(one, "method"), "sampling/createMessage"));
 }
 
 /* The result of a call that we passed on. One that wants more is no result yet. */

@@ -384,11 +384,8 @@ static bool is_here(const struct listen_server *listener, struct str place)
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
     char port[16];
     (void)snprintf(port, sizeof port, ":%d", listener->port);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_starts(place, str_of(names[i])) &&
-            str_is(str_sub(place, strlen(names[i]), place.n), port))
-            return true;
-    return false;
+    return ANY(size_t i = 0; i < sizeof names / sizeof *names; i++,
+               str_starts(place, str_of(names[i])) && str_is(str_sub(place, strlen(names[i]), place.n), port));
 }
 
 static bool has_token(const struct listen_server *listener, const struct http_request *request)
