@@ -21,4 +21,13 @@
         *link_of_item = (item)->next;               \
     } while (0)
 
+/* The first item of a list for which the condition on `item` holds; NULL when there is none. */
+#define LIST_FIND(first, item, condition) \
+    __extension__({ \
+        __typeof__((first) + 0) item = (first); \
+        while (item && !(condition)) \
+            item = item->next; \
+        item; \
+    })
+
 #endif

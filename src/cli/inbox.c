@@ -2,6 +2,7 @@
 #include "cli/inbox.h"
 
 #include "base/limits.h"
+#include "base/list.h"
 #include "cli/editor.h"
 #include "cli/settings.h"
 #include "cli/view.h"
@@ -65,10 +66,7 @@ static void *follow(void *arg)
 
 static const struct json *find_by_id(const struct json *list, struct str id)
 {
-    for (const struct json *one = list ? list->first : NULL; one; one = one->next)
-        if (str_eq(json_text(one, "id"), id))
-            return one;
-    return NULL;
+    return LIST_FIND(list ? list->first : NULL, one, str_eq(json_text(one, "id"), id));
 }
 
 /* The session's title, with the sub-agent that asks where it is one. */

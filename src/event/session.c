@@ -3,6 +3,7 @@
 #include "event/session.h"
 
 #include "base/grow.h"
+#include "base/list.h"
 #include "event/shapes.h"
 
 struct session *session_new(struct str id)
@@ -179,10 +180,7 @@ void session_apply(struct session *session, const struct event *event)
 
 const struct session_thread *session_thread_find(const struct session *session, struct str thread)
 {
-    for (const struct session_thread *t = session->threads; t; t = t->next)
-        if (str_eq(t->id, thread))
-            return t;
-    return NULL;
+    return LIST_FIND(session->threads, t, str_eq(t->id, thread));
 }
 
 struct str session_of_thread(struct str thread)

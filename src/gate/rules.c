@@ -8,6 +8,7 @@
  */
 #include "gate/rules.h"
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/stamp.h"
 #include "event/shapes.h"
@@ -427,10 +428,7 @@ const struct rule_set *rules_for(struct gate *gate, const struct session *sessio
 
 struct rule_record *rules_find(const struct gate *gate, struct str id)
 {
-    for (struct rule_record *r = gate->rules.user; r; r = r->next)
-        if (str_eq(r->source.id, id))
-            return r;
-    return NULL;
+    return LIST_FIND(gate->rules.user, r, str_eq(r->source.id, id));
 }
 
 /* A rule whose text cannot be read any more is dropped: an allow less, and a deny was checked when it was

@@ -2,6 +2,7 @@
 #include "gate/inner.h"
 
 #include "base/digest.h"
+#include "base/list.h"
 #include "base/sign.h"
 #include "event/shapes.h"
 #include "io/clock.h"
@@ -29,10 +30,7 @@ static void agent_secret(const struct gate *gate, struct str id, char secret[ID_
 
 static struct token *by_id(const struct gate *gate, struct str id)
 {
-    for (struct token *token = gate->tokens; token; token = token->next)
-        if (str_eq(token->id, id))
-            return token;
-    return NULL;
+    return LIST_FIND(gate->tokens, token, str_eq(token->id, id));
 }
 
 /* ---- what a revoked agent had asked ---- */

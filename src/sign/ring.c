@@ -2,6 +2,7 @@
 #include "sign/sign.h"
 
 #include "base/base64.h"
+#include "base/list.h"
 #include "base/public_key.h"
 #include "event/shapes.h"
 #include "event/token.h"
@@ -44,10 +45,7 @@ void ring_key_id(struct str spki, char id[KEY_ID_BYTES])
 
 static struct person_key *find_any(const struct key_ring *ring, struct str id)
 {
-    for (struct person_key *key = ring->keys; key; key = key->next)
-        if (str_eq(key->id, id))
-            return key;
-    return NULL;
+    return LIST_FIND(ring->keys, key, str_eq(key->id, id));
 }
 
 /* The newest of that id: a key that was revoked may be made known again. */
@@ -59,10 +57,8 @@ struct person_key *key_ring_find(const struct key_ring *ring, struct str id)
 
 const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq)
 {
-    for (const struct person_key *key = ring->keys; key; key = key->next)
-        if (str_eq(key->id, id) && key->added_seq < seq && (!key->revoked_seq || key->revoked_seq > seq))
-            return key;
-    return NULL;
+    return LIST_FIND(ring->keys, key,
+                     str_eq(key->id, id) && key->added_seq < seq && (!key->revoked_seq || key->revoked_seq > seq));
 }
 
 /* ---- recovery codes ---- */

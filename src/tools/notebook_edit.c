@@ -1,5 +1,6 @@
 /* NotebookEdit: the source of one cell of a Jupyter notebook is replaced, inserted or deleted. Everything else in
  * the file keeps its bytes: the new cell is put where the old one stood. */
+#include "base/list.h"
 #include "tools/tool.h"
 
 /* Notebooks hold a source as an array of lines, with their line ends. */
@@ -32,10 +33,7 @@ static const struct json *find_cell(const struct json *cells, struct str id)
             return cell;
     if (!str_to_u64(id, &number))
         return NULL;
-    for (const struct json *cell = cells->first; cell; cell = cell->next)
-        if (at++ == number)
-            return cell;
-    return NULL;
+    return LIST_FIND(cells->first, cell, at++ == number);
 }
 
 /* The text with the bytes from `from` to `to` replaced. */

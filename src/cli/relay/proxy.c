@@ -19,6 +19,7 @@
 #include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/lock.h"
 
 #include <strings.h>
@@ -83,10 +84,7 @@ static void unlist(struct proxy_held *held)
 
 static struct proxy_held *find(struct proxy *proxy, struct str id, bool samples)
 {
-    for (struct proxy_held *held = proxy->first; held; held = held->next)
-        if (held->samples == samples && !held->goes_on && str_eq(held->message.id, id))
-            return held;
-    return NULL;
+    return LIST_FIND(proxy->first, held, held->samples == samples && !held->goes_on && str_eq(held->message.id, id));
 }
 
 /* The call with which this one goes on: it was allowed as it stands, and its server wanted more. With the lock held. */
