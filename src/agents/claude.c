@@ -49,10 +49,8 @@ static enum claude_kind kind_of(const struct json *json)
     struct str subtype = json_text(json, "subtype");
     if (str_is(type, "control_request"))
         subtype = json_text(json_get(json, "request"), "subtype");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (str_is(type, kinds[i].type) && (!kinds[i].subtype || str_is(subtype, kinds[i].subtype)))
-            return kinds[i].kind;
-    return CLAUDE_UNKNOWN;
+    return ROW_VALUE(kinds, row, str_is(type, row->type) && (!row->subtype || str_is(subtype, row->subtype)),
+                     row->kind, CLAUDE_UNKNOWN);
 }
 
 static const struct json *object_of(const struct json *json, const char *key)

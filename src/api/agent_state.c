@@ -292,10 +292,7 @@ static const struct {
 
 static struct str our_mode(struct str mode)
 {
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (str_is(mode, modes[i].theirs))
-            return str_of(modes[i].ours);
-    return mode;
+    return ROW_VALUE(modes, row, str_is(mode, row->theirs), str_of(row->ours), mode);
 }
 
 /* Tools that are allowed along with the call hold for the session: a relay has no word for "always". */

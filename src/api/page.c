@@ -47,10 +47,7 @@ static const struct page_file *find(struct str path)
 {
     if (str_is(path, "/a")) /* the link of a message: the same page, which shows one call */
         path = STR("/");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (str_is(path, files[i].path))
-            return &files[i];
-    return NULL;
+    return ROW_VALUE(files, row, str_is(path, row->path), row, NULL);
 }
 
 bool page_has(const struct http_request *http)

@@ -167,10 +167,7 @@ static int exit_of(struct str status)
         CALL_EXITS(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
-        if (str_is(status, call_status_name(exits[i].status)))
-            return exits[i].exit;
-    return err_exit(ERR_INTERNAL);
+    return ROW_VALUE(exits, row, str_is(status, call_status_name(row->status)), row->exit, err_exit(ERR_INTERNAL));
 }
 
 /* On standard output, since scripts read it: a changed input is the one that must be run. */

@@ -39,10 +39,7 @@ struct watch {
 
 static struct shown_note *note_of(struct watch *watch, uint32_t id)
 {
-    for (size_t i = 0; i < NOTES_MAX; i++)
-        if (watch->notes[i].id == id && id)
-            return &watch->notes[i];
-    return NULL;
+    return ROW_FIND(watch->notes, NOTES_MAX, row, row->id == id && id);
 }
 
 /* With the digest of what was shown: a call that changed meanwhile is not answered. */

@@ -17,10 +17,7 @@ extern char **environ;
 static const char *editor_of(void)
 {
     static const char *const names[] = {"VISUAL", "EDITOR"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]) && getenv(names[i])[0])
-            return getenv(names[i]);
-    return "vi";
+    return ROW_VALUE(names, row, getenv(*row) && getenv(*row)[0], getenv(*row), "vi");
 }
 
 /* The variable may hold options; the path is no part of the script. */

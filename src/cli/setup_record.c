@@ -135,10 +135,7 @@ struct rc setup_file_look(struct cli *cli, const char *path, struct setup_look *
 
 static struct setup_file *find_file(struct setup_record *record, const char *path)
 {
-    for (size_t i = 0; i < record->file_count; i++)
-        if (str_is(record->files[i].path, path))
-            return &record->files[i];
-    return NULL;
+    return ROW_FIND(record->files, record->file_count, row, str_is(row->path, path));
 }
 
 /* Called after a file was changed: keeps the old bytes the first time, and notes whether somebody else edited

@@ -159,10 +159,7 @@ static unsigned code_width(uint32_t code)
         {0xfe30, 0xfe6f, 2},  {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2},
         {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
     };
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
-        if (code >= odd[i].from && code <= odd[i].to)
-            return odd[i].width;
-    return 1;
+    return ROW_VALUE(odd, row, code >= row->from && code <= row->to, row->width, 1);
 }
 
 /* The bytes of `s` that fit into `width` columns. */
@@ -283,10 +280,8 @@ struct str text_age(struct arena *arena, int64_t ms)
         int64_t ms;
         char unit;
     } units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (ms >= units[i].ms)
-            return arena_printf(arena, "%lld%c", (long long)(ms / units[i].ms), units[i].unit);
-    return STR("now");
+    return ROW_VALUE(units, row, ms >= row->ms,
+                     arena_printf(arena, "%lld%c", (long long)(ms / row->ms), row->unit), STR("now"));
 }
 
 /* In local time; the date is left out when it is today's. */

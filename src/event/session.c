@@ -25,10 +25,7 @@ static void take_text(struct session *session, struct str said, struct str *fiel
 
 static struct session_tool *find_tool(struct session *session, struct str tool)
 {
-    for (size_t i = 0; i < session->tool_count; i++)
-        if (str_eq(session->tools[i].tool, tool))
-            return &session->tools[i];
-    return NULL;
+    return ROW_FIND(session->tools, session->tool_count, row, str_eq(row->tool, tool));
 }
 
 static void set_tool(struct session *session, struct str tool, struct str effect)

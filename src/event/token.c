@@ -41,18 +41,12 @@ enum { SCOPE_COUNT = sizeof scopes / sizeof *scopes };
 
 const char *scope_name(enum scope scope)
 {
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        if (scopes[i].scope == scope)
-            return scopes[i].wire;
-    return "none";
+    return ROW_VALUE(scopes, row, row->scope == scope, row->wire, "none");
 }
 
 enum scope scope_parse(struct str name)
 {
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        if (str_is(name, scopes[i].wire))
-            return scopes[i].scope;
-    return SCOPE_NONE;
+    return ROW_VALUE(scopes, row, str_is(name, row->wire), row->scope, SCOPE_NONE);
 }
 
 size_t scopes_list(unsigned given, struct str names[SCOPES_MAX])
@@ -78,42 +72,27 @@ enum { ROLE_COUNT = sizeof roles / sizeof *roles };
 
 const char *role_name(enum role role)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (roles[i].role == role)
-            return roles[i].wire;
-    return "none";
+    return ROW_VALUE(roles, row, row->role == role, row->wire, "none");
 }
 
 enum role role_parse(struct str name)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (str_is(name, roles[i].wire))
-            return roles[i].role;
-    return ROLE_NONE;
+    return ROW_VALUE(roles, row, str_is(name, row->wire), row->role, ROLE_NONE);
 }
 
 unsigned scopes_of_role(enum role role)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (roles[i].role == role)
-            return roles[i].scopes;
-    return SCOPE_NONE;
+    return ROW_VALUE(roles, row, row->role == role, row->scopes, SCOPE_NONE);
 }
 
 unsigned scopes_for_role(enum role role)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (roles[i].role == role)
-            return roles[i].addable;
-    return SCOPE_NONE;
+    return ROW_VALUE(roles, row, row->role == role, row->addable, SCOPE_NONE);
 }
 
 static unsigned older_scopes(enum role role)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (roles[i].role == role)
-            return roles[i].older;
-    return SCOPE_NONE;
+    return ROW_VALUE(roles, row, row->role == role, row->older, SCOPE_NONE);
 }
 
 static bool is_change(const struct event *event, const char *change)

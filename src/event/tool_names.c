@@ -188,10 +188,7 @@ struct str tool_rule_name(struct str name)
         return STR("Bash");
     if (str_is(name, "web_fetch"))
         return STR("WebFetch");
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (!rows[i].dialect[0] && str_is(name, rows[i].theirs))
-            return str_of(rows[i].ours);
-    return name;
+    return ROW_VALUE(rows, row, !row->dialect[0] && str_is(name, row->theirs), str_of(row->ours), name);
 }
 
 struct str tool_foreign_name(size_t number) { return number < ROW_COUNT ? str_of(rows[number].theirs) : STR_NONE; }

@@ -16,10 +16,7 @@ static const struct channel_kind *const kinds[] = {
 
 const struct channel_kind *channel_kind(struct str name)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (str_is(name, kinds[i]->name))
-            return kinds[i];
-    return NULL;
+    return ROW_VALUE(kinds, row, str_is(name, (*row)->name), *row, NULL);
 }
 
 struct str channel_kinds_words(struct arena *arena)

@@ -218,10 +218,7 @@ static struct str defined_in(const struct studying *s, size_t i, bool *ret_next)
                  word_is(&s->words[i], "--system-prop")) && i + 1 < s->count;
     if (*ret_next)
         return s->words[i + 1].text;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (str_starts(text, str_of(names[k])))
-            return str_sub(text, strlen(names[k]), text.n);
-    return STR_NONE;
+    return ROW_VALUE(names, row, str_starts(text, str_of(*row)), str_sub(text, strlen(*row), text.n), STR_NONE);
 }
 
 /* -D of cmake, Maven and Gradle: harmless values pass, names of programs, launchers and agents do not. cmake is

@@ -45,10 +45,7 @@ enum { GROUP_COUNT = sizeof groups / sizeof *groups, MEMBER_WORDS_MAX = 4 };
 
 static const struct group *find_group(struct str name)
 {
-    for (size_t i = 0; i < GROUP_COUNT; i++)
-        if (str_is(name, groups[i].name))
-            return &groups[i];
-    return NULL;
+    return ROW_VALUE(groups, row, str_is(name, row->name), row, NULL);
 }
 
 bool group_known(struct str name) { return find_group(name) != NULL; }

@@ -27,10 +27,7 @@ const struct provider *provider_find(const char *kind)
         PROVIDERS(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (str_is(str_of(kind), all[i]->kind))
-            return all[i];
-    return NULL;
+    return ROW_VALUE(all, row, str_is(str_of(kind), (*row)->kind), *row, NULL);
 }
 
 /* ---- telling people ---- */

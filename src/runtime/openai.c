@@ -149,10 +149,7 @@ static struct str stop_reason(struct str finish)
 {
     static const char *const names[][2] = {
         {"stop", "end_turn"}, {"tool_calls", "tool_use"}, {"length", "max_tokens"}, {"content_filter", "refusal"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(finish, names[i][0]))
-            return str_of(names[i][1]);
-    return STR("end_turn");
+    return ROW_VALUE(names, row, str_is(finish, (*row)[0]), str_of((*row)[1]), STR("end_turn"));
 }
 
 static void take_choice(struct answer *answer, const struct json *choice)

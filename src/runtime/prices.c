@@ -138,10 +138,7 @@ static bool fits(struct str model, struct str name)
 
 static const struct price *find(const struct price *prices, size_t count, struct str model)
 {
-    for (size_t i = 0; i < count; i++)
-        if (fits(model, prices[i].model))
-            return &prices[i];
-    return NULL;
+    return ROW_FIND(prices, count, row, fits(model, row->model));
 }
 
 /* A provider's own figures are ignored when they are impossible. */

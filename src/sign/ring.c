@@ -20,18 +20,12 @@ enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 enum key_kind key_kind_parse(struct str name)
 {
-    for (int i = 0; i < KIND_COUNT; i++)
-        if (str_is(name, kinds[i].wire))
-            return kinds[i].kind;
-    return KEY_KIND_NONE;
+    return ROW_VALUE(kinds, row, str_is(name, row->wire), row->kind, KEY_KIND_NONE);
 }
 
 const char *key_kind_name(enum key_kind kind)
 {
-    for (int i = 0; i < KIND_COUNT; i++)
-        if (kinds[i].kind == kind)
-            return kinds[i].wire;
-    return "none";
+    return ROW_VALUE(kinds, row, row->kind == kind, row->wire, "none");
 }
 
 void ring_key_id(struct str spki, char id[KEY_ID_BYTES])

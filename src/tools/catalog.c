@@ -62,10 +62,7 @@ static const struct tool {
 
 static const struct tool *find(struct str name)
 {
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
-        if (str_is(name, tools[i].name))
-            return &tools[i];
-    return NULL;
+    return ROW_VALUE(tools, row, str_is(name, row->name), row, NULL);
 }
 
 /* Facts are for the judge: they name what the call would touch, and come from the input alone. A tool that is not in

@@ -11,10 +11,8 @@ static const struct executor *const all[] = {
 
 const struct executor *executor_find(struct str name)
 {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (str_is(name, all[i]->name))
-            return all[i];
-    return str_starts(name, str_of(executor_server.name)) ? &executor_server : NULL;
+    return ROW_VALUE(all, row, str_is(name, (*row)->name),
+                     *row, str_starts(name, str_of(executor_server.name)) ? &executor_server : NULL);
 }
 
 bool tool_has_executor(struct str name) { return executor_find(name) != NULL; }

@@ -70,10 +70,7 @@ struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, stru
 static struct str path_for_picture(const struct json *input)
 {
     static const char *const names[] = {"path", "file_path", "filePath", "filename", "file", "output_path"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!str_empty(json_text(input, names[i])))
-            return json_text(input, names[i]);
-    return STR_NONE;
+    return ROW_VALUE(names, row, !str_empty(json_text(input, *row)), json_text(input, *row), STR_NONE);
 }
 
 static void put_before(struct json_out *out, struct arena *arena, struct str bytes, const struct picture *picture)

@@ -30,10 +30,7 @@ static bool has_type(const struct json *value, struct str type)
 
 static const char *in_words(struct str type)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (str_is(type, types[i].name))
-            return types[i].words;
-    return "something else";
+    return ROW_VALUE(types, row, str_is(type, row->name), row->words, "something else");
 }
 
 static struct rc check(const struct json *schema, const struct json *value, struct str where, struct err *err);

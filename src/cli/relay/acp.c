@@ -89,10 +89,7 @@ static void expect(struct acp *acp, const struct acp_message *m, int kind)
 /* With the lock held. */
 static struct acp_open *expected(struct acp *acp, struct str id)
 {
-    for (size_t i = 0; i < ACP_OPEN_MAX; i++)
-        if (acp->open[i].kind != OPEN_NONE && str_is(id, acp->open[i].id))
-            return &acp->open[i];
-    return NULL;
+    return ROW_FIND(acp->open, ACP_OPEN_MAX, row, row->kind != OPEN_NONE && str_is(id, row->id));
 }
 
 /* ---- from the editor ---- */

@@ -99,10 +99,7 @@ static void leave(struct codex_held *held)
 /* With the lock held. */
 static struct codex_item *find_item(struct codex_talk *talk, struct str id)
 {
-    for (size_t i = 0; i < ITEMS_MAX; i++)
-        if (!str_empty(id) && str_eq(talk->items[i].id, id))
-            return &talk->items[i];
-    return NULL;
+    return ROW_FIND(talk->items, ITEMS_MAX, row, !str_empty(id) && str_eq(row->id, id));
 }
 
 /* With the lock held: the one call of this server's tools that is announced and not over. */

@@ -87,10 +87,7 @@ void proxy_list_ask(struct proxy *proxy)
 
 static const struct proxy_tool *find(const struct proxy_list *list, struct str name)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (str_eq(list->tools[i].name, name))
-            return &list->tools[i];
-    return NULL;
+    return ROW_FIND(list->tools, list->count, row, str_eq(row->name, name));
 }
 
 /* A name that comes twice is not offered: nobody could say which of the two is called. */
