@@ -106,8 +106,7 @@ static const struct json *next_diff(const struct json *block)
 
 static void put_lines(struct buf *buf, char mark, struct str text)
 {
-    while (!str_empty(text)) {
-        struct str line = str_cut(text, '\n', &text);
+    STR_EACH(line, text, '\n') {
         buf_putc(buf, mark);
         BUF_ADD(buf, line, STR("\n"));
     }

@@ -78,8 +78,7 @@ static struct rc read_command(const struct codex_message *m, struct json_out *ou
 /* Lines of a file that is new get a plus; those of a difference have their marks. */
 static bool put_lines(struct buf *patch, struct str text, bool is_new)
 {
-    while (!str_empty(text)) {
-        struct str line = str_cut(text, '\n', &text);
+    STR_EACH(line, text, '\n') {
         if (is_new)
             buf_putc(patch, '+');
         else if (line.n && !strchr(" +-@\\", line.p[0]))

@@ -66,6 +66,9 @@ bool str_has(struct str s, struct str part);
 struct str str_trim(struct str s);
 /* Splits at the first `c`: what is before it is returned, `*rest` is what follows (empty when none). */
 struct str str_cut(struct str s, char c, struct str *rest);
+/* Each part of `rest`, a variable that is empty in the end: STR_EACH(line, text, '\n') { … } */
+#define STR_EACH(part, rest, c) \
+    for (struct str part; !str_empty(rest) && (part = str_cut((rest), (c), &(rest)), true);)
 /* Copies the bytes to *at, moves it behind them, and returns the copy. */
 struct str str_pack(char **at, struct str s);
 /* A decimal number without sign or blanks; false when it is none or does not fit. */

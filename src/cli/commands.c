@@ -110,8 +110,7 @@ void command_operands(const struct command *command, int *ret_min, int *ret_max)
     CHECK(command->operands);
     *ret_min = 0;
     *ret_max = 0;
-    while (!str_empty(rest)) {
-        struct str word = str_cut(rest, ' ', &rest);
+    STR_EACH(word, rest, ' ') {
         bool many = str_has(word, STR("..."));
         *ret_min += word.p[0] != '[';
         *ret_max = many ? INT32_MAX : *ret_max + 1;

@@ -248,8 +248,7 @@ static struct rc put_settings(struct buf *buf, const struct edit *edit, struct s
 static struct str command_in(struct str text)
 {
     static const char mark[] = " nod: ";
-    while (!str_empty(text)) {
-        struct str line = str_cut(text, '\n', &text);
+    STR_EACH(line, text, '\n') {
         const char *at = line.n ? memmem(line.p, line.n, mark, strlen(mark)) : NULL;
         if (at)
             return str_sub(line, (size_t)(at - line.p) + strlen(mark), line.n);
@@ -261,8 +260,7 @@ static struct str command_in(struct str text)
 
 static void show_lines(struct buf *out, char mark, struct str text)
 {
-    while (!str_empty(text)) {
-        struct str line = str_cut(text, '\n', &text);
+    STR_EACH(line, text, '\n') {
         buf_printf(out, "%c%.*s\n", mark, STR_ARG(line));
     }
 }

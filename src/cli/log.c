@@ -171,8 +171,7 @@ static struct str scope_of(struct cli *cli)
 static struct rc check_types(struct cli *cli, struct err *err)
 {
     struct str types = str_of(option_text(cli, "type"));
-    while (!str_empty(types)) {
-        struct str name = str_cut(types, ',', &types);
+    STR_EACH(name, types, ',') {
         if (event_kind_parse(name) != EVENT_NONE)
             continue;
         cli_note("types of events:");

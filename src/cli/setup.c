@@ -37,8 +37,7 @@ struct setup {
 bool setup_on_path(struct cli *cli, const char *program)
 {
     struct str rest = str_of(getenv("PATH"));
-    while (!str_empty(rest)) {
-        struct str folder = str_cut(rest, ':', &rest);
+    STR_EACH(folder, rest, ':') {
         if (folder.n && access(arena_printf(&cli->arena, "%.*s/%s", STR_ARG(folder), program).p, X_OK) == 0)
             return true;
     }

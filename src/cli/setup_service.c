@@ -158,8 +158,7 @@ static bool our_server(struct cli *cli, int64_t pid)
     struct str line = {text, n > 0 ? (size_t)n : 0}, data = str_of(cli->settings.data);
     if (fd >= 0)
         (void)close(fd);
-    while (!str_empty(line)) {
-        struct str word = str_cut(line, '\0', &line);
+    STR_EACH(word, line, '\0') {
         serves = serves || str_is(word, "serve");
         ours = ours || str_eq(word, data);
     }

@@ -35,8 +35,7 @@ static void blanks(struct buf *buf, unsigned count)
 
 void text_block(struct buf *buf, struct str s, unsigned indent)
 {
-    while (!str_empty(s)) {
-        struct str line = str_cut(s, '\n', &s);
+    STR_EACH(line, s, '\n') {
         blanks(buf, indent);
         utf8_show(buf, line, true);
         buf_putc(buf, '\n');
@@ -254,8 +253,7 @@ void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width)
     CHECK(indent < width);
     unsigned column = indent;
     bool first = true;
-    while (!str_empty(s)) {
-        struct str word = str_cut(s, ' ', &s);
+    STR_EACH(word, s, ' ') {
         unsigned wide = text_width(word);
         if (!first && column + 1 + wide > width) {
             buf_putc(buf, '\n');

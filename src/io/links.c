@@ -35,8 +35,7 @@ struct str links_follow(struct arena *arena, struct str path)
     unsigned links = 0;
     if (!str_starts(path, STR("/")) || str_find(path, '\0') < path.n)
         return STR_NONE;
-    while (!str_empty(path)) {
-        struct str part = str_cut(path, '/', &path);
+    STR_EACH(part, path, '/') {
         if (str_empty(part) || str_is(part, "."))
             continue;
         if (str_is(part, "..")) {

@@ -103,8 +103,7 @@ bool effect_option_tells(struct str name)
     struct str rest = str_sub(name, 2, name.n);
     if (str_starts(rest, STR("no-")))
         return false;
-    while (!str_empty(rest)) {
-        struct str part = str_cut(rest, '-', &rest);
+    STR_EACH(part, rest, '-') {
         if (STR_IN(part, running_parts))
                 return true;
     }

@@ -94,8 +94,7 @@ static const struct table_option *find_prefixed(const struct effects *e, struct 
 {
     struct str list = table_str(row_lists(e->row)->prefixes);
     char bare[96] = "--";
-    while (!str_empty(list)) {
-        struct str prefix = str_cut(list, ',', &list);
+    STR_EACH(prefix, list, ',') {
         size_t rest = name.n - prefix.n;
         if (prefix.n > 2 && str_starts(name, prefix) && rest + 2 < sizeof bare) {
             memcpy(bare + 2, name.p + prefix.n, rest);

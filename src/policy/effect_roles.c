@@ -24,8 +24,7 @@ static struct word word_of(const struct effects *e, size_t word, struct str valu
 static struct str without_scheme(const struct effects *e, struct str value)
 {
     struct str list = table_str(row_lists(e->row)->paths);
-    while (!str_empty(list)) {
-        struct str prefix = str_cut(list, ',', &list);
+    STR_EACH(prefix, list, ',') {
         if (prefix.n && str_starts(value, prefix))
             return str_sub(value, prefix.n, value.n);
     }

@@ -166,8 +166,7 @@ static void read_cc(struct studying *s)
         bool value = i > 1 && (word_is(&s->words[i - 1], "-Xlinker") || word_is(&s->words[i - 1], "-Xclang") ||
                                word_is(&s->words[i - 1], "-Xpreprocessor") || word_is(&s->words[i - 1], "-mllvm"));
         struct str rest = list ? str_sub(text, 4, text.n) : value ? text : STR_NONE;
-        while (!str_empty(rest)) {
-            struct str part = str_cut(rest, ',', &rest);
+        STR_EACH(part, rest, ',') {
             while (part.n > 1 && part.p[0] == '-' && part.p[1] == '-')
                 part = str_sub(part, 1, part.n);
             bool acts = false;

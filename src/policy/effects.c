@@ -616,8 +616,7 @@ static void take_styles(struct effects *e)
     if (row->styles & STYLE_CONTENTS)
         effect_shows_all(e);
     struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row_lists(row)->touches);
-    while (!str_empty(list)) {
-        struct str path = str_cut(list, ',', &list);
+    STR_EACH(path, list, ',') {
         if (str_is(path, ".") || str_is(path, "*")) {
             study->risk |= RISK_OVERWRITES;
             study->touches_all = true;

@@ -356,8 +356,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
 /* Whether a part of the path is hidden: `.git`, `a/.b`; `.` and `..` are none. */
 static bool goes_into_hidden(struct str path)
 {
-    while (!str_empty(path)) {
-        struct str part = str_cut(path, '/', &path);
+    STR_EACH(part, path, '/') {
         if (part.n > 1 && part.p[0] == '.' && !str_is(part, ".."))
             return true;
     }

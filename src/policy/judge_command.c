@@ -56,8 +56,7 @@ static void lost(struct folder *folder)
 static bool climbs(struct str path)
 {
     int depth = 0;
-    while (!str_empty(path)) {
-        struct str part = str_cut(path, '/', &path);
+    STR_EACH(part, path, '/') {
         if (str_is(part, ".."))
             depth--;
         else if (!str_empty(part) && !str_is(part, "."))

@@ -194,8 +194,7 @@ static bool could_name(const struct word *word, struct str name)
 {
     char glob[128];
     struct str text = word->text;
-    while (!str_empty(text)) {
-        struct str part = str_cut(text, '/', &text);
+    STR_EACH(part, text, '/') {
         size_t hole = str_find(part, WORD_HOLE);
         if (hole < part.n && (word->flags & WORD_BRACE))
             part.n = hole + 1;
@@ -647,8 +646,7 @@ static void script_stops(struct judging *j, const struct argv *argv, const struc
     if (!j->set->stops_commands || at == 0 || at >= argv->count || !word_literal(&act->path))
         return;
     struct argv behind = {.words = argv->words + at, .count = argv->count - at};
-    while (!str_empty(rest)) {
-        struct str part = str_cut(rest, '/', &rest);
+    STR_EACH(part, rest, '/') {
         if (!word_marked(j->set->first_words, word_mark(part)))
             continue;
         package_stops(j, &behind, part);

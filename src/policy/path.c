@@ -74,8 +74,7 @@ static struct str squeeze(struct arena *arena, struct str path)
         return arena_str(arena, path);
     char *to = arena_bytes(arena, path.n + 2);
     size_t n = 0;
-    while (!str_empty(path)) {
-        struct str part = str_cut(path, '/', &path);
+    STR_EACH(part, path, '/') {
         if (str_empty(part) || str_is(part, "."))
             continue;
         if (str_is(part, "..")) {

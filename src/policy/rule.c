@@ -288,8 +288,7 @@ static struct rc take_components(struct making *m, struct str path)
     struct str parts[256];
     size_t count = 0;
     bool folder = str_empty(path) || path.p[path.n - 1] == '/';
-    while (!str_empty(path)) {
-        struct str part = str_cut(path, '/', &path);
+    STR_EACH(part, path, '/') {
         if (str_empty(part) || str_is(part, "."))
             continue;
         if (!str_is(part, "..")) {

@@ -291,8 +291,7 @@ static void mark_word(uint64_t marks[64], struct str word)
 static struct str last_name(struct str pattern)
 {
     struct str found = STR_NONE;
-    while (!str_empty(pattern)) {
-        struct str part = str_cut(pattern, '/', &pattern);
+    STR_EACH(part, pattern, '/') {
         if (str_find(part, '*') == part.n && str_find(part, '?') == part.n)
             found = part;
     }

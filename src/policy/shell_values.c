@@ -81,8 +81,7 @@ static bool date_prints(struct str text)
 static bool basename_prints(struct str text)
 {
     struct str name = STR_NONE;
-    while (!str_empty(text)) {
-        struct str part = str_cut(text, '/', &text);
+    STR_EACH(part, text, '/') {
         name = str_empty(part) ? name : part;
     }
     return plain_letters(name, false);

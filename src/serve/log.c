@@ -17,8 +17,7 @@ static void looking_done(struct archive_log *looking) { archive_close(looking->a
 
 static struct rc read_kinds(struct str types, uint64_t *ret_kinds, struct err *err)
 {
-    while (!str_empty(types)) {
-        struct str name = str_cut(types, ',', &types);
+    STR_EACH(name, types, ',') {
         enum event_kind kind = event_kind_parse(name);
         if (kind == EVENT_NONE)
             return err_set(err, ERR_INVALID, "--type: there is no type %.*s", STR_ARG(name));
