@@ -1,5 +1,6 @@
 /* nod pending, nod show. */
 #include "agents/questions.h"
+#include "base/lock.h"
 #include "base/stamp.h"
 #include "cli/follow.h"
 #include "cli/view.h"
@@ -129,10 +130,8 @@ static enum follow_on draw(struct pending_watch *watching, bool again)
 static enum follow_on redraw(void *arg, const struct json *event)
 {
     struct pending_watch *watching = arg;
-    (void)pthread_mutex_lock(&watching->lock);
-    enum follow_on next = draw(watching, event != NULL);
-    (void)pthread_mutex_unlock(&watching->lock);
-    return next;
+    LOCK_SCOPE(&watching->lock);
+    return draw(watching, event != NULL);
 }
 
 /* A thread of its own. No event tells that a snooze is over. */

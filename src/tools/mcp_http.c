@@ -54,8 +54,7 @@ static void close_session(struct link *link)
 static bool alive(struct link *link)
 {
     LOCK_SCOPE(&link->lock);
-    bool lost = link->lost;
-    return !lost;
+    return !link->lost;
 }
 
 /* Session ids go into a header: visible ASCII only. */

@@ -304,8 +304,7 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
 static bool alive(struct link *link)
 {
     LOCK_SCOPE(&link->lock);
-    bool ended = link->ended;
-    return !ended;
+    return !link->ended;
 }
 
 /* Sleeps until something came, at most so long. The lock is held. */

@@ -247,9 +247,8 @@ void acp_from_editor(void *arg, struct str line)
 static struct str mode_unasked(struct acp *acp, const struct json *told, const struct acp_session *session)
 {
     struct str mode = acp_mode_unsafe(acp->agent, told);
-    lock_take(&acp->lock);
+    LOCK_SCOPE(&acp->lock);
     bool allowed = session && str_eq(session->mode, mode);
-    lock_drop(&acp->lock);
     return allowed ? STR_NONE : mode;
 }
 

@@ -220,13 +220,12 @@ static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *se
     terminal->bytes_max = wanted < OUTPUT_BYTES_MAX ? (size_t)wanted : OUTPUT_BYTES_MAX;
     terminal->output = buf_init((size_t)OUTPUT_BYTES_MAX * 2);
     terminal->call = arena_str(&terminal->arena, call);
-    lock_take(&acp->lock);
+    LOCK_SCOPE(&acp->lock);
     bool room = acp->terminal_count++ < TERMINALS_MAX;
     if (room)
         terminal->id = arena_printf(&terminal->arena, "terminal-%u", ++acp->terminal_number);
     else
         free_terminal(terminal);
-    lock_drop(&acp->lock);
     return room ? terminal : NULL;
 }
 

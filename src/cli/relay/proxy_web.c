@@ -198,13 +198,12 @@ static void post(struct proxy_sending *sending)
  * revision by a handshake, and is told instead. */
 static bool close_request(struct proxy_web *web, struct str id)
 {
-    (void)pthread_mutex_lock(&web->lock);
+    LOCK_SCOPE(&web->lock);
     struct proxy_sending *sending = web->version[0] ? NULL : web->sendings;
     while (sending && !str_eq(sending->id, id))
         sending = sending->next;
     if (sending)
         atomic_store(&sending->cancelled, true);
-    (void)pthread_mutex_unlock(&web->lock);
     return sending != NULL;
 }
 
