@@ -363,16 +363,11 @@ void api_requests_approve(struct exchange *x)
     struct err err;
     *decide = (struct decide){.op = exchange_decision(x, approved), .call_id = x->params[0], .actor = x->actor,
                               .by = x->token_id};
-    struct rc rc = exchange_name_session(x, &decide->session, &err);
-    if (rc_ok(rc))
-        rc = json_want_bool(x->body, "approved", &yes, &err);
-    if (rc_ok(rc))
-        rc = json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err);
-    if (rc_ok(rc))
-        rc = exchange_claim(x, &decide->claim, &err);
-    if (rc_ok(rc) && !json_get(x->body, "approved"))
-        rc = err_set(&err, ERR_INVALID, "\"approved\" is missing: true or false");
+    EXCHANGE_TRY(x, exchange_name_session(x, &decide->session, &err));
+    EXCHANGE_TRY(x, json_want_bool(x->body, "approved", &yes, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err));
+    EXCHANGE_TRY(x, exchange_claim(x, &decide->claim, &err));
+    EXCHANGE_REFUSE(x, !json_get(x->body, "approved"), ERR_INVALID, "\"approved\" is missing: true or false");
     decide->decision = yes ? DECISION_ALLOW_ONCE : DECISION_ABORT;
-    EXCHANGE_TRY(x, rc);
     gate_decide(x->gate, decide);
 }

@@ -75,18 +75,13 @@ void api_statements_issue(struct exchange *x)
     struct statement statement = {0};
     struct str what = STR_NONE, key = STR_NONE;
     struct err err;
-    struct rc rc = json_want_str(x->body, "for", LIMIT_NAME_BYTES, &what, &err);
-    if (rc_ok(rc))
-        rc = json_want_str(x->body, "key", LIMIT_NAME_BYTES, &key, &err);
-    if (rc_ok(rc) && !gate_key(x->gate))
-        rc = err_set(&err, ERR_UNAVAILABLE, "this server has no key of its own, so that nothing can be signed");
-    else if (rc_ok(rc) && str_is(what, "decision"))
-        rc = issue_for_decision(x, key, &statement, &err);
-    else if (rc_ok(rc) && str_is(what, "request"))
-        rc = issue_for_request(x, key, &statement, &err);
-    else if (rc_ok(rc))
-        rc = err_set(&err, ERR_INVALID, "\"for\" must be decision or request");
-    EXCHANGE_TRY(x, rc);
+    EXCHANGE_TRY(x, json_want_str(x->body, "for", LIMIT_NAME_BYTES, &what, &err));
+    EXCHANGE_TRY(x, json_want_str(x->body, "key", LIMIT_NAME_BYTES, &key, &err));
+    bool decides = str_is(what, "decision");
+    EXCHANGE_REFUSE(x, !gate_key(x->gate), ERR_UNAVAILABLE,
+                    "this server has no key of its own, so that nothing can be signed");
+    EXCHANGE_REFUSE(x, !decides && !str_is(what, "request"), ERR_INVALID, "\"for\" must be decision or request");
+    EXCHANGE_TRY(x, (decides ? issue_for_decision : issue_for_request)(x, key, &statement, &err));
     answer_statement(x, &statement);
 }
 
@@ -211,10 +206,9 @@ void api_keys_recovery(struct exchange *x)
     struct str signature = STR_NONE, *codes = arena_array(x->arena, struct str, CODES);
     struct str *hashes = arena_array(x->arena, struct str, CODES);
     struct err err;
-    struct rc rc = exchange_check_signed(x, true, &signature, &err);
-    if (rc_ok(rc) && str_empty(signature))
-        rc = err_set(&err, ERR_CONFLICT, "recovery codes are for whoever has a key: make one first");
-    EXCHANGE_TRY(x, rc);
+    EXCHANGE_TRY(x, exchange_check_signed(x, true, &signature, &err));
+    EXCHANGE_REFUSE(x, str_empty(signature), ERR_CONFLICT,
+                    "recovery codes are for whoever has a key: make one first");
     for (size_t i = 0; i < CODES; i++) {
         codes[i] = code_new(x);
         hashes[i] = code_hash(x, codes[i]);
@@ -316,21 +310,15 @@ void api_keys_add(struct exchange *x)
     struct str proof = STR_NONE, signature = STR_NONE, code = STR_NONE;
     struct err err;
     char *id = arena_bytes(x->arena, KEY_ID_BYTES), spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
-    struct rc rc = read_key(x, &key, &err);
-    if (rc_ok(rc)) {
-        ring_key_id(key.spki, id);
-        key.id = str_of(id);
-        key.person = x->actor;
-        base64_url_encode(key.spki.p, key.spki.n, spki);
-        rc = read_code(x, &code, &err);
-    }
-    if (rc_ok(rc))
-        rc = exchange_check_signed(x, str_empty(code), &signature, &err);
-    if (rc_ok(rc))
-        rc = read_proof(x, &key, &proof, &err);
-    if (rc_ok(rc) && key_ring_find(gate_keys(x->gate), key.id))
-        rc = err_set(&err, ERR_CONFLICT, "this key is known already");
-    EXCHANGE_TRY(x, rc);
+    EXCHANGE_TRY(x, read_key(x, &key, &err));
+    ring_key_id(key.spki, id);
+    key.id = str_of(id);
+    key.person = x->actor;
+    base64_url_encode(key.spki.p, key.spki.n, spki);
+    EXCHANGE_TRY(x, read_code(x, &code, &err));
+    EXCHANGE_TRY(x, exchange_check_signed(x, str_empty(code), &signature, &err));
+    EXCHANGE_TRY(x, read_proof(x, &key, &proof, &err));
+    EXCHANGE_REFUSE(x, key_ring_find(gate_keys(x->gate), key.id), ERR_CONFLICT, "this key is known already");
     x->params[0] = key.id;
     if (!str_empty(code) && str_empty(signature)) {
         key.from_ms = clock_wall_ms() + gate_recovery_ms(x->gate);
@@ -360,12 +348,10 @@ void api_keys_revoke(struct exchange *x)
     struct str signature = STR_NONE;
     struct err err;
     const struct person_key *key = key_ring_find(gate_keys(x->gate), x->params[0]);
-    struct rc rc = exchange_check_signed(x, !is_reset(x), &signature, &err);
-    if (rc_ok(rc) && !key)
-        rc = err_set(&err, ERR_NOT_FOUND, "there is no such key");
-    else if (rc_ok(rc) && !str_eq(token_person(key->person), token_person(x->actor)))
-        rc = auth_allow(x->token, (struct right){SCOPE_TOKENS, BOUND_NEVER}, &err);
-    EXCHANGE_TRY(x, rc);
+    EXCHANGE_TRY(x, exchange_check_signed(x, !is_reset(x), &signature, &err));
+    EXCHANGE_REFUSE(x, !key, ERR_NOT_FOUND, "there is no such key");
+    if (!str_eq(token_person(key->person), token_person(x->actor)))
+        EXCHANGE_TRY(x, auth_allow(x->token, (struct right){SCOPE_TOKENS, BOUND_NEVER}, &err));
     change_key(x, DATA(x->arena, key_revoked, .id = key->id, .reason = str_empty(signature) ? STR("reset") : STR_NONE,
                        .signature = signature));
 }

@@ -106,11 +106,10 @@ void api_policy_add(struct exchange *x)
 
 static void answer_gone(struct exchange *x, const struct err *err)
 {
-    if (err->code != ERR_OK) {
+    if (err->code != ERR_OK)
         exchange_fail(x, err);
-        return;
-    }
-    exchange_object(x, 200, J("removed", x->params[0]));
+    else
+        exchange_object(x, 200, J("removed", x->params[0]));
 }
 
 static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }

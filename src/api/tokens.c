@@ -158,15 +158,10 @@ static void token_gone(struct op *op)
 void api_tokens_revoke(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_gone);
-    struct err err;
     change->id = x->params[0];
-    for (const struct token *token = gate_tokens(x->gate); token; token = token->next) {
-        if (!str_eq(token->id, change->id) || !(token->scopes & ~x->token->scopes))
-            continue;
-        (void)err_set(&err, ERR_FORBIDDEN, "this token cannot revoke one that may do more than itself");
-        exchange_fail(x, &err);
-        return;
-    }
+    bool more = ANY(const struct token *token = gate_tokens(x->gate); token; token = token->next,
+                    str_eq(token->id, change->id) && (token->scopes & ~x->token->scopes));
+    EXCHANGE_REFUSE(x, more, ERR_FORBIDDEN, "this token cannot revoke one that may do more than itself");
     gate_change_token(x->gate, change);
 }
 

@@ -179,14 +179,10 @@ static void tell_in_thread(struct exchange *x, const struct session *session)
     (void)session;
     ask->session = x->session;
     ask->thread = x->params[0];
-    struct rc rc = read_told(x, &tool, &err);
-    if (rc_ok(rc))
-        rc = read_patience(x, ask, &err);
-    if (rc_ok(rc))
-        rc = gate_told(x->gate, ask, &tool, &news, &err);
-    if (rc_bad(rc)) {
-        exchange_fail(x, &err);
-    } else if (news.pins) {
+    EXCHANGE_TRY(x, read_told(x, &tool, &err));
+    EXCHANGE_TRY(x, read_patience(x, ask, &err));
+    EXCHANGE_TRY(x, gate_told(x->gate, ask, &tool, &news, &err));
+    if (news.pins) {
         news.pins->done = pinned;
         news.pins->arg = x;
         x->http->gone = NULL; /* the definition is stored even if the client disconnects */
