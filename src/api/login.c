@@ -190,10 +190,8 @@ struct rc login_identify(struct exchange *x, struct err *err)
  * person of its owner: see token_person. */
 static bool plain(struct str words)
 {
-    for (size_t i = 0; i < words.n; i++)
-        if (words.p[i] < ' ' || words.p[i] > '~' || words.p[i] == ',')
-            return false;
-    return words.n > 0;
+    return words.n > 0 && !ANY(size_t i = 0; i < words.n; i++,
+                               words.p[i] < ' ' || words.p[i] > '~' || words.p[i] == ',');
 }
 
 /* The secret is in this answer only, and in two parts: the second half in the body, the first as a cookie. */

@@ -203,10 +203,8 @@ static struct rc read_call(struct codex_reader *r, struct codex_call *call)
 /* A word that a rule can name: rules part words at blanks, and a star is no word. */
 static bool sayable(struct str word)
 {
-    for (size_t i = 0; i < word.n; i++)
-        if (word.p[i] == ' ' || word.p[i] == '\t' || word.p[i] == '\n' || word.p[i] == '*')
-            return false;
-    return word.n > 0;
+    return word.n > 0 && !ANY(size_t i = 0; i < word.n; i++,
+                              word.p[i] == ' ' || word.p[i] == '\t' || word.p[i] == '\n' || word.p[i] == '*');
 }
 
 static struct str example_text(struct codex_reader *r, const struct codex_value *value)

@@ -83,10 +83,8 @@ static bool front_page(struct str rest) { return str_empty(rest) || str_is(rest,
 /* 127.0.0.1 and its like: numbers and dots, not a name that begins so. */
 static bool is_loopback(struct str host)
 {
-    for (size_t i = 0; i < host.n; i++)
-        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
-            return false;
-    return str_starts(host, STR("127."));
+    return str_starts(host, STR("127.")) && !ANY(size_t i = 0; i < host.n; i++,
+                                                 host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'));
 }
 
 /* A rule on a host means its usual web port. Another port is another service, except on this machine. */

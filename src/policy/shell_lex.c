@@ -529,10 +529,7 @@ static bool read_piece(struct shell_parser *p, struct word_reading *r)
 
 static bool all_digits(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (!str_digit(s.p[i]))
-            return false;
-    return s.n > 0;
+    return s.n > 0 && ALL(size_t i = 0; i < s.n; i++, str_digit(s.p[i]));
 }
 
 /* `{fd}>file` gives a variable its value. */

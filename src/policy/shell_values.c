@@ -36,10 +36,7 @@ static bool name_letter(char c)
 
 static bool is_name(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++)
-        if (!name_letter(text.p[i]))
-            return false;
-    return text.n > 0;
+    return text.n > 0 && ALL(size_t i = 0; i < text.n; i++, name_letter(text.p[i]));
 }
 
 /* ---- substitutions that print one plain name ---- */

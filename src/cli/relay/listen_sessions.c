@@ -158,10 +158,7 @@ struct listen_session *listen_session_find(struct listen_server *listener, struc
 
 static bool is_idle(const struct listen_session *session)
 {
-    for (size_t i = 0; i < LISTEN_OPEN_MAX; i++)
-        if (session->open[i].text)
-            return false;
-    return !session->events;
+    return !session->events && !ANY(size_t i = 0; i < LISTEN_OPEN_MAX; i++, session->open[i].text);
 }
 
 static bool is_full(const struct listen_session *session)
