@@ -51,7 +51,7 @@ static void open_scene(struct scene *scene)
     (void)snprintf(scene->folder, sizeof scene->folder, "%s/archive", scene->rig.folder);
     rig_open(&scene->rig);
     for (int i = 0; i < SESSIONS; i++) {
-        char session[8];
+        char session[16];
         (void)snprintf(session, sizeof session, "s%d", i);
         (void)rig_one(&scene->rig, EVENT_SESSION_CHANGED, session, "", "{\"change\":\"created\"}");
         (void)rig_one(&scene->rig, EVENT_USER_MESSAGE, session, "", "{\"content\":\"hello\"}");

@@ -191,7 +191,7 @@ struct submitted {
 };
 
 struct token_known {
-    char id[ID_BYTES], name[8];
+    char id[ID_BYTES], name[20];
     bool made, revoking;       /* acknowledged; somebody has begun to make or revoke it */
     unsigned epoch;            /* promotions before somebody began to make it: a standby may lack it */
 };

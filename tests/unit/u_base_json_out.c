@@ -55,6 +55,12 @@ static void empty_members_are_left_out(void **state)
     assert_string_equal(buf_c(&buf), "{\"c\":\"d\"}");
 }
 
+static void put_alone(struct json_out *out, int value)
+{
+    JSON_LIST(out, NULL)
+        json_put_i64(out, value);
+}
+
 static void lists_of_a_statement(void **state)
 {
     (void)state;
@@ -62,8 +68,7 @@ static void lists_of_a_statement(void **state)
     json_open(&out, '{');
     JSON_LIST(&out, "a")
         for (int i = 0; i < 3; i++)
-            JSON_LIST(&out, NULL)
-                json_put_i64(&out, i);
+            put_alone(&out, i);
     JSON_LIST(&out, "b")
         continue;
     json_close(&out, '}');
