@@ -41,6 +41,17 @@ export default {
     await count(page, 2);
     same((await server.status("c2", s)).status, "awaiting", "it waited all the time");
   },
+  async "a snooze ends by the server's clock, whatever the page's says"(server) {
+    const s = await server.session();
+    await server.bash(s, "make one", "c1");
+    const page = await person(server);
+    await page.addInitScript(() => { const real = Date.now; Date.now = () => real() - 3600000; });
+    await page.reload();
+    await count(page, 1);
+    await server.api("POST", `/api/sessions/${s.id}/approvals/c1/snooze`, { seconds: 3 });
+    await page.locator(".asleep", { hasText: "1 snoozed" }).waitFor();
+    await count(page, 1);
+  },
   async "a request is assigned by key, by menu and by the palette; \"mine\" shows it; anybody may still answer"(server) {
     const s = await server.session();
     await server.bash(s, "make one", "c1");

@@ -29,6 +29,15 @@ export function parse(text: string): any {
   } as (key: string, value: unknown) => unknown);
 }
 
+/* How far the server's clock is ahead of ours, in ms; what a second's rounding and the way may explain is none. */
+let ahead = 0;
+function noteClock(date: string | null): void {
+  const off = date === null ? NaN : Date.parse(date) + 500 - Date.now();
+  if (!Number.isNaN(off)) ahead = Math.abs(off) < 3000 ? 0 : off;
+}
+/* The time by which the server ends a snooze. */
+export const serverNow = (): number => Date.now() + ahead;
+
 export async function send(method: string, path: string, body?: string | object, signal?: AbortSignal): Promise<Response> {
   const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   let answer: Response;
@@ -40,6 +49,7 @@ export async function send(method: string, path: string, body?: string | object,
   } catch (error) {
     throw signal?.aborted ? error : new Unreachable("the server cannot be reached");
   }
+  noteClock(answer.headers.get("Date"));
   if (answer.ok) return answer;
   const said = await answer.text().catch(() => "");
   let parsed: any = null;

@@ -1,6 +1,6 @@
 /* Always the true state: the list of what waits, then every event after it; from the start again when the
  * connection breaks. The list says after which event it was made, so nothing falls between the two. */
-import { get, hasKey, Refused, stream, Unreachable } from "./api";
+import { get, hasKey, Refused, serverNow, stream, Unreachable } from "./api";
 import { alertNew } from "./alerts";
 import { isHovered } from "./order";
 import { changed, isSnoozed, snoozed, state, waiting, type Item } from "./store";
@@ -184,7 +184,7 @@ export function wakeLater(): void {
     announce(asleep.filter((item) => state.items.get(item.key) === item && !isSnoozed(item)));
     wakeLater();
     changed();
-  }, Math.min(Math.max(0, next - Date.now()) + 1, 3600000)) as unknown as number;
+  }, Math.min(Math.max(0, next - serverNow()) + 1, 3600000)) as unknown as number;
 }
 
 /* ---- events ---- */

@@ -1,6 +1,7 @@
 /* The state of the page, and the components that are drawn again when it changes. One object, changed in one place each (live.ts,
  * answers.ts, settings); components read it with useStore. */
 import { useEffect, useReducer } from "preact/hooks";
+import { serverNow } from "./api";
 import type { PersonKey } from "./sign";
 import type { Closed, Pending, Session } from "./types";
 
@@ -102,7 +103,7 @@ export function useNow(): number {
 }
 
 /* A snoozed request has left the queue; it can still be looked at and answered. */
-export const isSnoozed = (item: Item): boolean => item.p.snoozedUntil !== undefined && Date.parse(item.p.snoozedUntil) > Date.now();
+export const isSnoozed = (item: Item): boolean => item.p.snoozedUntil !== undefined && Date.parse(item.p.snoozedUntil) > serverNow();
 export const waiting = (): Item[] => [...state.items.values()].filter((item) => !item.closed && !isSnoozed(item));
 export const snoozed = (): Item[] => [...state.items.values()].filter((item) => !item.closed && isSnoozed(item));
 /* The person who looks, without the name of the device. */
