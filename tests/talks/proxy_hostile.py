@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+import threading
 
 from proxy import Proxied, waiting
 from mcp_server import tool  # found by proxy
@@ -151,4 +152,51 @@ def test_a_session_that_the_server_forgot_begins_anew(world):
     p.send({"id": "again", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}})
     must("result" in p.answer("again"), f"{p.lines}")
     must(p.said(p.call("echo", {"text": "c"})) == "echo: c", "it does not go on")
+    p.close()
+
+
+def test_a_stream_that_goes_on_behind_its_answer_is_left(world):
+    """Each would keep a thread and a connection."""
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    world.environment["MCP_TOKEN"] = "Bearer s3cret"
+    p = Proxied(world, web={"sse": False}, tools=[tool("echo")])
+    answer, left = p.web.take, threading.Event()
+
+    def take(handler, message):
+        if message.get("method") != "tools/call":
+            return answer(handler, message)
+        said = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "and on"}]}}
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        handler.wfile.write(f"event: message\ndata: {json.dumps(said)}\n\n".encode())
+        try:
+            while not left.wait(0.05):
+                handler.wfile.write(b": on\n\n")
+        except OSError:
+            left.set()
+        handler.close_connection = True
+        return None
+    p.web.take = take
+    must(p.said(p.call("echo", {})) == "and on", "the answer does not come")
+    eventually(left.is_set, "the stream is read on")
+    p.close()
+
+
+def test_a_reply_to_another_request_leaves_no_client_waiting(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    world.environment["MCP_TOKEN"] = "Bearer s3cret"
+    p = Proxied(world, web={"sse": False}, tools=[tool("echo")])
+    answer = p.web.take
+
+    def take(handler, message):
+        if message.get("method") != "tools/call":
+            return answer(handler, message)
+        said = {"jsonrpc": "2.0", "id": 999, "result": {"content": []}}
+        return handler.plain(200, said if message["params"]["arguments"] else [{**said, "id": message["id"], "result": {"content": [{"type": "text", "text": "one of a list"}]}}])
+    p.web.take = take
+    must("without a result" in p.answer(p.call("echo", {"text": "a"}))["error"]["message"], f"{p.lines}")
+    must(p.said(p.call("echo", {})) == "one of a list", f"{p.lines}")
     p.close()

@@ -47,14 +47,22 @@ void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id)
         event[0] = '\0';
 }
 
+/* Whether the text, which we may not be able to read, answers the message. */
 static bool is_answer(struct proxy_sending *sending, struct str text)
 {
     ARENA_SCOPE(arena);
-    const struct json *json, *id;
-    if (str_empty(sending->id) || rc_bad(json_parse_given(&arena, text, &json, NULL)))
+    const struct json *json;
+    struct str id;
+    bool is_request, found = false;
+    if (str_empty(sending->id))
         return false;
-    id = json_get(json, "id");
-    return id && str_eq(id->raw, sending->id) && !json_get(json, "method");
+    if (rc_bad(json_parse_given(&arena, text, &json, NULL)))
+        return rpc_peek(&arena, text, &id, &is_request) && !is_request && str_eq(id, sending->id);
+    for (const struct json *one = json->type == JSON_ARRAY ? json->first : json; one && !found; one = one->next) {
+        const struct json *its = json_get(one, "id");
+        found = its && str_eq(its->raw, sending->id) && !json_get(one, "method");
+    }
+    return found;
 }
 
 static bool take_event(void *arg, struct str type, struct str data)
@@ -65,7 +73,7 @@ static bool take_event(void *arg, struct str type, struct str data)
         return true;
     sending->answered = sending->answered || is_answer(sending, data);
     proxy_web_take(sending->proxy, data);
-    return true;
+    return !sending->answered; /* a server that leaves the stream open would keep our thread */
 }
 
 /* Answers the client that waits. */
@@ -164,7 +172,7 @@ static void take_reply(struct proxy_sending *sending)
 {
     struct str text = str_trim(sending->fetch.answer);
     if (!str_empty(text) && sending->fetch.status != 202) {
-        sending->answered = true;
+        sending->answered = is_answer(sending, text);
         proxy_web_take(sending->proxy, text);
     }
     if (!sending->answered && !sending->proxy->web->endpoint)
