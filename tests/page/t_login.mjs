@@ -1,6 +1,6 @@
 // Who may look, what a browser is told, the page as an app.
 import { count, figures, must, poll, same } from "./check.mjs";
-import { DESKTOP, openBrowser, person } from "./rig.mjs";
+import { armed, DESKTOP, openBrowser, person } from "./rig.mjs";
 
 export default {
   async "login: once only, cookie and key, devices, log out, revoked at once"(server) {
@@ -44,9 +44,16 @@ export default {
     const s = await server.session(), page = await person(server, "eve", DESKTOP, "viewer");
     await server.bash(s, "make", "c1");
     await page.locator(".answers", { hasText: "View only" }).waitFor();
-    await page.waitForTimeout(700);
+    const other = await person(server), sent = [];
+    await armed(other); // so long, too, has the viewer's page shown the request
+    page.on("request", (request) => { if (request.url().endsWith("/approvals/c1")) sent.push(request.url()); });
     await page.keyboard.press("y");
+    await page.keyboard.press("?");
+    await page.locator("dialog.help").waitFor(); // the keys were heard
+    same(sent, [], "what the viewer's page sends");
     same((await server.status("c1", s)).status, "awaiting", "status");
+    await other.keyboard.press("y");
+    await poll(() => server.status("c1", s), (call) => call.status !== "awaiting"); // the key of one who may
   },
   async "headers: policy, framing, caching; nothing from elsewhere"(server) {
     const answer = await fetch(server.url + "/");
