@@ -54,7 +54,7 @@ struct audit {
     size_t piece_count;
     struct map answers;           /* "session\ncall" → struct event */
     struct record *first, *last;
-    struct record *unsure;        /* the next one whose answer may lie behind `before` */
+    struct record *unsure;        /* the next record without an answer, which may be newer than `before` */
     size_t count;
     bool ended;                   /* older events need not be read */
 };

@@ -134,7 +134,7 @@ static struct rc look(struct watch *watch, struct err *err)
         watch->notes[i].waits = false;
     for (const struct json *call = json_first(reply.json, "pendingApprovals"); call; call = call->next) {
         if (json_text(call, "snoozedUntil").n)
-            continue; /* taken away until then */
+            continue; /* no notification is shown until the snooze ends */
         struct shown_note *note = find(watch, json_text(call, "sessionId"), json_text(call, "toolCallId"));
         if (note && !note->id && is_old_enough(watch, call))
             TRY(show(watch, call, note, err));

@@ -194,7 +194,8 @@ static bool is_assigned(const struct notify *n, const struct asked *asked)
                one->purpose == PURPOSE_ASSIGN && !one->failed && is_of(n, one, person));
 }
 
-/* An assignment takes the place of what was to be asked, and of reminders to others. */
+/* Whether the message is not sent because the call was assigned: the first messages, and reminders to others than the
+ * assigned person. */
 static bool is_moved(const struct notify *n, const struct delivery *delivery)
 {
     const struct asked *asked = delivery->asked;

@@ -591,7 +591,8 @@ static bool shows_secrets(const struct judging *j, const struct argv *argv, cons
     return false;
 }
 
-/* `env A=b command` with a variable of the list. */
+/* Whether an act that the table leaves open needs no rule: `env A=b command` with a harmless variable, and `read` into
+ * the line's own variables. */
 static bool act_harmless(struct judging *j, const struct folder *folder, const struct study *study,
                          const struct argv *argv, const struct act *act)
 {

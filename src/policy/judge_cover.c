@@ -262,7 +262,7 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
             c->why = "it talks to another host than the rule names, or nobody knows to which";
             continue;
         }
-        /* Acts count from the command on. */
+        /* An act names its word by its number from the program on; `named` counts the assignments before it, too. */
         size_t behind = named == SIZE_MAX            ? SIZE_MAX
                         : named > argv->assign_count ? named - argv->assign_count
                                                      : 0;

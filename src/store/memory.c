@@ -39,7 +39,7 @@ struct memory {
     pthread_mutex_t lock;
     uint64_t seq;         /* everything up to it was followed or is not in here; 0: nothing is known */
     uint64_t known_after; /* the sessions and calls of all events after this one are known */
-    uint64_t lives;       /* how many there were */
+    uint64_t lives;       /* counts known_head.life up: each time a session's facts are learned anew */
     struct anchor last;   /* stays when the rest is forgotten */
     uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
