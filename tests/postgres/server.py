@@ -60,7 +60,7 @@ class Postgres:
             if time.monotonic() > end:
                 raise SystemExit("PostgreSQL does not start:\n" + self.log())
             if self.process.poll() is not None:
-                # A process that the postmaster forked while it was killed still holds the shared memory; it ends by itself.
+                # A process that was killed may still hold the shared memory for a moment.
                 if "is still in use" not in self.log()[-400:]:
                     raise SystemExit("PostgreSQL does not start:\n" + self.log())
                 self.launch(arguments)
@@ -87,8 +87,12 @@ class Postgres:
             return int(file.readline())
 
     def crash(self):
-        """kill -9 of the server and of all its processes."""
+        """kill -9 of the server and of all its processes. It is stopped first, so that it forks none meanwhile: that one
+        could wait for ever for a lock of one that was killed, and hold the shared memory."""
         pid = self.postmaster()
+        os.kill(pid, signal.SIGSTOP)
+        while not stopped(pid):
+            time.sleep(0.001)
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE, text=True,
                                   check=False).stdout.split()
         for one in [pid, *map(int, children)]:
@@ -115,6 +119,14 @@ class Postgres:
     def remove(self):
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def stopped(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in "TZX"
+    except FileNotFoundError:
+        return True
 
 
 def wal_syncs(pg):
