@@ -130,7 +130,8 @@ void notices_clear(struct notices *notices)
 
 bool notices_peers_due(const struct notices *notices)
 {
-    return notices->peers_us == 0 || clock_steady_us() - notices->peers_us >= PEERS_ASK_US;
+    return !notices->peers_hidden &&
+           (notices->peers_us == 0 || clock_steady_us() - notices->peers_us >= PEERS_ASK_US);
 }
 
 static bool is_peer(const struct notices *notices, int pid)

@@ -31,6 +31,7 @@ struct notices {
     int64_t peers[PEERS_MAX]; /* server processes whose notices are believed */
     size_t peer_count;
     int64_t peers_us;      /* when they were asked for, by the steady clock; 0: never */
+    bool peers_hidden;     /* the server does not tell this role */
 };
 
 /* Writes the events of a group, before its numbers are final. Leaves `out` empty when they are too large. */

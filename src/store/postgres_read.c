@@ -317,13 +317,19 @@ static struct rc count_durable(struct postgres_handle *handle, const PGresult *r
                                          : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
-static void note_peers(struct notices *notices, const PGresult *rows, int64_t asked_us)
+/* Who is not allowed to see the server's processes does not ask again, and reads everything. */
+static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, struct err *err)
 {
-    int count = pq.PQntuples(rows);
+    RESULT_SCOPE(rows);
+    struct notices *notices = &handle->notices;
+    struct rc rc = postgres_take(handle, &rows, err);
     notices->peer_count = 0;
     notices->peers_us = asked_us;
-    for (int i = 0; i < count && notices->peer_count < PEERS_MAX; i++)
+    notices->peers_hidden = rc_bad(rc) && handle->refused && rc.code != ERR_UNAVAILABLE;
+    TRY(rc);
+    for (int i = 0, count = pq.PQntuples(rows); i < count && notices->peer_count < PEERS_MAX; i++)
         notices->peers[notices->peer_count++] = row_int(rows, i, 0);
+    return RC_OK;
 }
 
 /* Gives the follower new events: those that notifications brought, or else reads in one statement, which has its own
@@ -333,7 +339,6 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
 {
     ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
-    RESULT_SCOPE(peers);
     CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
     if (notices_answer(&handle->notices, handle->memory, read))
         return RC_OK;
@@ -351,10 +356,8 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
     TRY(postgres_flush(handle, err));
     TRY(postgres_take(handle, &rows, err));
     if (ask_peers)
-        TRY(postgres_take(handle, &peers, err));
+        TRY(take_peers(handle, asked_us, err));
     TRY(postgres_end(handle, err));
-    if (ask_peers)
-        note_peers(&handle->notices, peers, asked_us);
     bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE &&
                  row_digest(rows, 0, EVENT_COLUMN_COUNT, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));

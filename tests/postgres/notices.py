@@ -42,6 +42,20 @@ def test_a_small_group_is_not_read_by_the_other_node(pg, world):
     world.nod("verify", "--store", url)
 
 
+def test_nodes_that_may_not_see_the_servers_processes_read(pg, world):
+    """As on a server that was closed down further: a role of its own, and pg_stat_activity for nobody else."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name).replace("user=nod", "user=plain")
+    pg.sql("CREATE ROLE plain LOGIN; GRANT ALL ON SCHEMA public TO plain; REVOKE SELECT ON pg_stat_activity FROM PUBLIC", name)
+    _, _, admin, person, _ = two_nodes(pg, world, url)
+    session = admin.session(**ASK)
+    for n in range(5):
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+        eventually(person.pending, "it is known at the other node")
+        person.decided(session["id"], f"c{n}", "allow_once")
+        must(admin.status(f"c{n}", wait=20, session=session["id"])["status"] == "allowed", "answered")
+
+
 def text(value):
     return f"{len(value.encode())}:{value}"
 
