@@ -9,8 +9,8 @@ is the answer of GET /api/approvals/pending after the next start, to be held aga
 
 What must hold
   1. Every event that was acknowledged is there, as it was acknowledged.
-  2. No call has two of a kind: one TOOL_CALL, one request, one response, one result; in that order; a
-     response only after a request, a result only after an allow.
+  2. No call has two of a kind: one TOOL_CALL, one request, one alert (of a call that waits for long), one response, one
+     result; in that order; a response only after a request, a result only after an allow.
   3. A follower saw the events of its scope from the first on, each once, in order, with these contents.
   4. The table of open approvals is what the events say: requested and not answered; so is the pending list.
   5. seq is 1, 2, 3, … but for numbers that are in archives, and every session's hash chain can be recomputed from the
@@ -30,7 +30,7 @@ import sys
 CALL, REQUEST, RESPONSE, STARTED, RESULT = 3, 4, 5, 6, 7
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/event/event.h"), encoding="utf-8") as table:
     NAMES = {int(number): name for number, name in re.findall(r"X\((\d+), (\w+), ", table.read())}
-ARCHIVED = 16
+ARCHIVED, ALERT = 16, 17
 ALLOWS = ("allow_once", "allow_session", "allow_always")
 
 Event = collections.namedtuple("Event", "seq session thread kind at_ms actor call data no hash")
@@ -132,7 +132,7 @@ class Check:
             for kind, events in kinds.items():
                 if len(events) > 1:
                     self.trouble(f"{name} has {len(events)} {NAMES[kind]}: seq {[e.seq for e in events]}")
-            order = [events[0].seq for _, events in sorted(kinds.items())]
+            order = [kinds[kind][0].seq for kind in sorted(kinds, key=lambda kind: REQUEST + 0.5 if kind == ALERT else kind)]
             if order != sorted(order):
                 self.trouble(f"{name}: events out of order: { {NAMES[k]: e[0].seq for k, e in kinds.items()} }")
             if CALL not in kinds:
