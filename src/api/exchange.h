@@ -101,7 +101,7 @@ void exchange_fail(struct exchange *x, const struct err *err);
     } while (0)
 void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for what the caller sees itself: EXCHANGE_REFUSE(x, !name.n, ERR_INVALID, "…"). */
+/* If the condition holds, answers with an error and returns: EXCHANGE_REFUSE(x, !name.n, ERR_INVALID, "…"). */
 #define EXCHANGE_REFUSE(x, condition, ...) \
     do { \
         if (condition) { \

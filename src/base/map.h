@@ -35,7 +35,7 @@ bool map_next(const struct map *map, struct map_entry *entry);
 #define MAP_EACH(map, entry) for (struct map_entry entry = {0}; map_next(map, &(entry));)
 
 uint64_t map_hash(struct str key);
-/* The same as map_get and map_put for a key whose map_hash is known, because it is looked up several times. */
+/* map_get and map_put for a caller that looks up one key several times and has computed its map_hash once. */
 void *map_get_hashed(const struct map *map, struct str key, uint64_t hash);
 void *map_put_hashed(struct map *map, struct str key, uint64_t hash, void *value);
 

@@ -22,7 +22,7 @@ struct notice {
     struct notice *next;
 };
 
-/* What other nodes' notifications have told since the follower's last look. Used by the follower's thread only. */
+/* Groups that came in other nodes' notifications and that the follower has not taken yet. Its thread alone uses it. */
 struct notices {
     struct arena arena;
     struct notice *first, *last;

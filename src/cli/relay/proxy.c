@@ -209,8 +209,8 @@ static struct rc know_again(struct proxy_held *held, const struct call *call, st
     return rc;
 }
 
-/* What the server wants of the client: in a result, also in that with which a task ended, or in the params of a
- * notification about a task. NULL: nothing. */
+/* Returns the server's requests to the client (sampling, elicitation), NULL if there are none. They stand in a
+ * result, in the result of a task, or in the params of a notification about a task. */
 static const struct json *wanted_of(const struct json *said)
 {
     const struct json *wanted = json_get(said, "inputRequests");
@@ -317,7 +317,7 @@ static void end_call(struct proxy_held *held)
         relay_report(&proxy->gate, call, STR("\"it did not go on\""), true);
 }
 
-/* What the server wants of the client's model passes as the server wrote it, or not at all. */
+/* Refuses a request for the client's model that a person edited: the relay passes it on unchanged or not at all. */
 static struct rc refuse_edited(struct proxy_held *held, const struct call *call, struct err *err)
 {
     if (call->status != CALL_ALLOWED || str_empty(call->updated_input))
