@@ -103,7 +103,21 @@ static void role_send(struct effects *e, size_t word, struct str value, bool by_
     act->why = "it sends a file";
 }
 
-/* Code on the line. Programs of sed, awk and jq are parsed and pass when they only compute; other languages
+static void role_read(struct effects *e, size_t word, struct str value, bool by_option);
+
+/* A program of jq or yq: harmless when it only computes. yq opens a file that has the program's name; an unquoted
+ * pattern may become the program and names of files. */
+static bool jq_passes(struct effects *e, unsigned lang, size_t word, struct str value)
+{
+    if ((lang != LANG_JQ && lang != LANG_YQ) || !effect_jq_harmless(value))
+        return false;
+    bool files = lang == LANG_YQ || (e->s->words[word].flags & (WORD_SPLITS | WORD_GLOB | WORD_BRACE));
+    if (files && !str_is(value, ".")) /* the folder itself is no file */
+        role_read(e, word, value, false);
+    return true;
+}
+
+/* Code on the line. Programs of sed, awk, jq and yq are parsed and pass when they only compute; other languages
  * never do. */
 static void role_code(struct effects *e, unsigned lang, size_t word, struct str value, bool by_option)
 {
@@ -115,9 +129,9 @@ static void role_code(struct effects *e, unsigned lang, size_t word, struct str 
     bool literal = word_literal(whole);
     if ((lang == LANG_SED && literal && effect_sed_harmless(value)) ||
         (lang == LANG_AWK && literal && effect_awk_harmless(value)) ||
-        (lang == LANG_JQ && effect_jq_harmless(value)))
+        jq_passes(e, lang, word, value))
         return;
-    if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ) {
+    if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ || lang == LANG_YQ) {
         act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
         return;
     }

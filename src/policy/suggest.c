@@ -130,7 +130,8 @@ static bool row_runs_anything(const struct table_row *row)
         return true;
     for (size_t i = 0; i < row->operand_count; i++) {
         const struct table_operand *operand = &table_operands[row->operands + i];
-        bool reads = operand->arg == LANG_SED || operand->arg == LANG_AWK || operand->arg == LANG_JQ;
+        bool reads = operand->arg == LANG_SED || operand->arg == LANG_AWK || operand->arg == LANG_JQ ||
+                     operand->arg == LANG_YQ;
         switch ((enum table_role)operand->role) {
         case ROLE_SCRIPT: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_MODULE: case ROLE_ASSIGN:
             return true;

@@ -103,8 +103,8 @@
 /* Languages of code on the line or from standard input. */
 #define TABLE_LANGS(X)                                                                                    \
     X(NONE, "") X(SH, "sh") X(PYTHON, "python") X(PERL, "perl") X(RUBY, "ruby") X(NODE, "node")           \
-    X(LUA, "lua") X(PHP, "php") X(SED, "sed") X(AWK, "awk") X(SQL, "sql") X(JQ, "jq") X(TCL, "tcl")       \
-    X(R, "r") X(OTHER, "other")
+    X(LUA, "lua") X(PHP, "php") X(SED, "sed") X(AWK, "awk") X(SQL, "sql") X(JQ, "jq") X(YQ, "yq")         \
+    X(TCL, "tcl") X(R, "r") X(OTHER, "other")
 
 /* Little languages, read by a function of effect_words.c (`reader=`). */
 #define TABLE_READERS(X)                                                                                  \
