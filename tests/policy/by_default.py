@@ -17,6 +17,7 @@ import concurrent.futures
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ import differential
 import kernel
 
 PATIENCE = 5
+OUTPUT = 1 << 24  # bytes that a line may write: `yes` would fill the memory
 CANARY = "canary-9d41f7"
 OUTSIDE = CANARY + "-outside"
 OPERANDS = ["a", "b", "d", "d/a", ".", "./a", "a b", "d/*", "*.c", "c.c", "src/../a", "..", "/", "../canary/key", "/canary/key", "~/key", "$HOME/key",
@@ -105,12 +107,15 @@ def cage(folder, top, trace, text):
 def run(text, folder, top):
     """What the line did that it must not, as words."""
     with tempfile.TemporaryDirectory(prefix="nod-trace-") as trace:
-        try:
-            done = subprocess.run(cage(folder, top, trace, text), env={"PATH": "/usr/bin:/bin", "TOKEN": OUTSIDE}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  timeout=PATIENCE, check=False)
-            told = done.stdout.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired as late:
-            told = (late.stdout or b"").decode("utf-8", "replace")
+        with tempfile.TemporaryFile() as output:
+            try:
+                subprocess.run(cage(folder, top, trace, text), env={"PATH": "/usr/bin:/bin", "TOKEN": OUTSIDE}, stdin=subprocess.DEVNULL,
+                               stdout=output, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT)))
+            except subprocess.TimeoutExpired:
+                pass
+            output.seek(0)
+            told = output.read().decode("utf-8", "replace")
         path = os.path.join(trace, "log")
         if not os.path.exists(path):
             return ["did not run: " + told[:200]]
