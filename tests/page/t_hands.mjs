@@ -28,10 +28,9 @@ export default {
     }
     same(await page.locator("img, .request script, iframe, object, embed").count(), 0, "elements that came from text");
     must(await page.title() === "(5) Nod", `the title is ${await page.title()}`);
-    for (const place of [`session/${s.id}`, "sessions", "log", "figures"]) {
+    for (const [place, content] of [[`session/${s.id}`, ".entry"], ["sessions", ".card"], ["history", ".table-box, .none"], ["figures", ".card"]]) {
       await page.goto(`${server.url}/#/${place}`);
-      await page.locator("main.screen").waitFor();
-      await page.waitForTimeout(200);
+      await page.locator(`main.screen :is(${content})`).first().waitFor();
       same(await page.locator("img, iframe").count(), 0, `elements on ${place}`);
       must(!/[\u202a-\u202e\u001b]/.test(await page.locator("body").textContent()), `a hidden character on ${place}`);
     }

@@ -72,7 +72,10 @@ export default {
     same((await fetch(server.url + "/", { headers: { Host: "evil.example" } }).catch(() => ({ status: 0 }))).status !== 500, true, "another Host");
     const page = await person(server), elsewhere = [];
     page.on("request", (request) => { if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) elsewhere.push(request.url()); });
-    for (const place of ["", "sessions", "log", "figures", "settings"]) { await page.goto(`${server.url}/#/${place}`); await page.waitForTimeout(100); }
+    for (const place of ["", "sessions", "rules", "history", "figures", "settings"]) {
+      await page.goto(`${server.url}/#/${place}`);
+      await page.locator(`nav a[href="#/${place}"][aria-current="page"]`).waitFor();
+    }
     same(elsewhere, [], "requests to elsewhere");
     same((await fetch(server.url + "/manifest.webmanifest")).status, 200, "manifest");
   },

@@ -108,9 +108,10 @@ def test_a_forged_notification_is_not_believed(pg, world):
     pg.sql("CREATE ROLE stranger LOGIN", "template1")
     try:
         notify(pg, url, "stranger", forged_answer(url, "c1"))
-        time.sleep(1)  # nothing shall happen; for what does happen see below
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id="c2")  # its notification comes after the stranger's
         for client in (admin, person):
-            must(len(client.pending()) == 1, "a stranger's words are believed")
+            eventually(lambda one=client: "c2" in {call["toolCallId"] for call in one.pending()}, "the next call is told")
+            must("c1" in {call["toolCallId"] for call in client.pending()}, "a stranger's words are believed")
         answers = []
         waiting = threading.Thread(target=lambda: answers.append(admin.status("c1", wait=20, session=session["id"])["status"]))
         waiting.start()
