@@ -13,6 +13,18 @@ const shown = (page) => page.locator(".thing .diff").evaluateAll((all) => all.ma
   copy.querySelectorAll("button").forEach((button) => button.remove());
   return copy.textContent;
 }).join("\n").replace(/\s+/g, " "));
+// Looks at the record after the answer, after a restart and from an archive; the last page.
+const lookAlways = async (server, page, look) => {
+  await look(page, "after the answer");
+  await page.context().close();
+  await server.kill();
+  await server.start();
+  const next = await person(server);
+  await look(next, "after a restart");
+  await server.api("POST", "/api/archive", { olderThanSeconds: 0 });
+  await look(next, "from an archive");
+  return next;
+};
 
 export default {
   async "history: the link of a request shows after the answer, after a restart and from an archive what was approved"(server) {
@@ -25,7 +37,7 @@ export default {
     await server.decide(session, "m", "allow_once");
     await page.locator(".request .banner.good").waitFor(); // else the link shows the request as it was closed
     await server.api("POST", "/api/tool-calls/m/result", { content: "written" }, server.agent);
-    const look = async (where) => {
+    const look = async (page, where) => {
       // Both moves before the page hears of the first, as a quick Back and Forward may come.
       await page.evaluate((there) => { location.hash = "#/history"; location.hash = there; }, link(server, session, "m").split("#")[1]);
       await page.locator(".decided .badge", { hasText: "Allowed once" }).waitFor();
@@ -34,14 +46,7 @@ export default {
       await page.locator(".facts-panel", { hasText: "admin" }).waitFor();
       await page.locator(".result", { hasText: "written" }).waitFor();
     };
-    await look("after the answer");
-    await page.context().close();
-    await server.kill();
-    await server.start();
-    page = await person(server);
-    await look("after a restart");
-    await server.api("POST", "/api/archive", { olderThanSeconds: 0 });
-    await look("from an archive");
+    page = await lookAlways(server, page, look);
     await page.locator(".decided .badge", { hasText: "Archived" }).waitFor();
   },
   async "history: the link of a multi-edit in a file that is there shows it in its place, however the file has changed"(server) {
@@ -58,7 +63,7 @@ export default {
     writeFileSync(file, "// another\n" + text);
     await page.reload();
     await page.locator(".note", { hasText: "The file has changed since this was asked" }).waitFor();
-    const look = async (where) => {
+    const look = async (page, where) => {
       await page.evaluate((there) => { location.hash = "#/history"; location.hash = there; }, link(server, session, "m").split("#")[1]);
       await page.locator(".decided .badge", { hasText: "Allowed once" }).waitFor();
       await page.locator(".decided .row", { hasText: "// 29" }).waitFor();
@@ -66,14 +71,7 @@ export default {
     };
     await server.decide(session, "m", "allow_once");
     await page.locator(".request .banner.good").waitFor();
-    await look("after the answer");
-    await page.context().close();
-    await server.kill();
-    await server.start();
-    page = await person(server);
-    await look("after a restart");
-    await server.api("POST", "/api/archive", { olderThanSeconds: 0 });
-    await look("from an archive");
+    page = await lookAlways(server, page, look);
   },
   async "history: an edited call shows both versions, a denial its words"(server) {
     const session = await server.session(), page = await person(server);

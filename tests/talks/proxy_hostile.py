@@ -54,6 +54,13 @@ class Saying(Proxied):
 SAMPLING = {"method": "sampling/createMessage", "params": {"messages": ["for you"]}}
 
 
+def allowed_server(world):
+    """A proxied server that answers without streams, and whose calls need no person."""
+    world.server().admin().ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    world.environment["MCP_TOKEN"] = "Bearer s3cret"
+    return Proxied(world, web={"sse": False}, tools=[tool("echo")])
+
+
 def test_a_task_hides_no_request_for_the_client_s_model(world):
     """A task that wants something says so in its notifications, too, and in the result that it ends with."""
     admin = world.server().admin()
@@ -136,10 +143,7 @@ def test_a_revision_is_no_way_to_write_headers(world):
 
 def test_a_session_that_the_server_forgot_begins_anew(world):
     """A server refuses a message of a session that it does not know, whatever the message is."""
-    admin = world.server().admin()
-    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
-    world.environment["MCP_TOKEN"] = "Bearer s3cret"
-    p = Proxied(world, web={"sse": False}, tools=[tool("echo")])
+    p = allowed_server(world)
     answer = p.web.take
 
     def take(handler, message):
@@ -157,10 +161,7 @@ def test_a_session_that_the_server_forgot_begins_anew(world):
 
 def test_a_stream_that_goes_on_behind_its_answer_is_left(world):
     """Each would keep a thread and a connection."""
-    admin = world.server().admin()
-    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
-    world.environment["MCP_TOKEN"] = "Bearer s3cret"
-    p = Proxied(world, web={"sse": False}, tools=[tool("echo")])
+    p = allowed_server(world)
     answer, left = p.web.take, threading.Event()
 
     def take(handler, message):
@@ -185,10 +186,7 @@ def test_a_stream_that_goes_on_behind_its_answer_is_left(world):
 
 
 def test_a_reply_to_another_request_leaves_no_client_waiting(world):
-    admin = world.server().admin()
-    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
-    world.environment["MCP_TOKEN"] = "Bearer s3cret"
-    p = Proxied(world, web={"sse": False}, tools=[tool("echo")])
+    p = allowed_server(world)
     answer = p.web.take
 
     def take(handler, message):
