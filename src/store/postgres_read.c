@@ -317,7 +317,7 @@ static struct rc count_durable(struct postgres_handle *handle, const PGresult *r
                                          : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
-/* Who is not allowed to see the server's processes does not ask again, and reads everything. */
+/* A node that may not see the server's processes does not ask for them again, and reads every group. */
 static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, struct err *err)
 {
     RESULT_SCOPE(rows);

@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* What the late tables need of an event (sqlite_late.c). */
+/* The part of an event that the late tables need (sqlite_late.c). */
 struct late_event {
     uint64_t seq, chain, no;
     uint64_t call_seq;    /* 0: of no call, or the TOOL_CALL itself */
@@ -151,7 +151,7 @@ bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *fac
 struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err);
 /* After a group was committed: its events. */
 void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows);
-/* What is known of late events may not be true any more. */
+/* Forgets the late events in memory: the store may have changed since. The next fill reads them again. */
 void sqlite_late_forget(struct sqlite_handle *handle);
 /* Call it after the transaction has ended. */
 void sqlite_late_end(struct sqlite_handle *handle, bool committed);

@@ -182,7 +182,7 @@ static struct rc open_approval(struct sqlite_handle *handle, const struct event_
     return sqlite_run(handle, SQL_OPEN_ADD, err);
 }
 
-/* What an event changes beside the events. */
+/* Writes the rows that an event changes in other tables: its session, its open approval. */
 static struct rc follow_event(struct sqlite_handle *handle, const struct event_row *row, struct err *err)
 {
     if (row->leaves)
