@@ -110,7 +110,8 @@ bool effect_option_tells(struct str name)
     return STR_IN(name, writing_names);
 }
 
-/* {a,b}: no alternative begins with anything but a letter. */
+/* Whether an alternative of {a,b} may begin with a dash: any begins with something else than a letter, digit, `_`,
+ * `.` or `/`. */
 static bool brace_may_dash(struct str raw)
 {
     for (size_t i = 0; i + 1 < raw.n; i++) {

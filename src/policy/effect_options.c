@@ -253,7 +253,8 @@ static bool value_tells(const struct studying *s, size_t i, struct str name)
     return value_is_path(rest) || name_tells(name);
 }
 
-/* Closed where all options are known; else by its name. */
+/* Adds an act for an option that the table does not have. A row that lists all its options adds one always; a row
+ * with the style `open` only where the option's name or value looks like a file, a command or an address. */
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
     /* No program has a long option of a single letter. */
@@ -319,7 +320,7 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
         return;
     case ROLE_INSTEAD:
         e->instead = true;
-        /* Code of the same language. */
+        /* The value is code of the language that the first operand has. */
         effect_role(e, (enum table_role)option->arg, table_operands[e->row->operands].arg, word, text, true);
         return;
     case ROLE_INTO:

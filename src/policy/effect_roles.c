@@ -87,7 +87,7 @@ static void role_write(struct effects *e, size_t word, struct str value, bool by
         act->flags |= ACT_EDITS;
 }
 
-/* Files whose names begin with it. */
+/* The value is the prefix of names of files that the program writes (split). */
 static void role_stem(struct effects *e, size_t word, struct str value, bool by_option)
 {
     struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
@@ -181,7 +181,8 @@ static bool is_below(struct str value)
            !str_has(value, STR("://")) && str_find(value, '@') == value.n;
 }
 
-/* A folder that it works in: below this one it is only another place. */
+/* A folder that the program changes to (-C). One below the current folder is only noted, and paths are taken from
+ * there; any other one is a path whose configuration the program obeys. */
 static void role_chdir(struct effects *e, size_t word, struct str value)
 {
     if (word_literal(&e->s->words[word]) && is_below(value) && !e->chdir.n) {
@@ -237,7 +238,8 @@ bool effect_leaves_project(struct str text)
     return STR_IN(first, roots);
 }
 
-/* An address on the line; buckets and databases are what their programs are for. */
+/* Whether the word is a URL. Schemes of object stores and databases (s3:, postgres:) do not count: programs that
+ * take them are there to talk to them. */
 static bool is_address(struct str value)
 {
     static const char *const own[] = {"s3", "gs", "postgres", "postgresql", "mysql", "redis", "rediss", "mongodb",
@@ -315,8 +317,8 @@ static void role_read(struct effects *e, size_t word, struct str value, bool by_
         path_act(e, writes ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |= writes ? ACT_EDITS : 0;
 }
 
-/* `//host/:_authToken`, or a name that only the running line tells: a secret, which a rule must name, and which is read
- * from a file that a rule may deny. */
+/* A setting of npm that `npm config get` prints. One whose name may be that of a secret (`//host/:_authToken`), or
+ * is known only at run time, needs a rule that names it, and counts as reading ~/.npmrc. */
 static void role_setting(struct effects *e, size_t word, struct str value)
 {
     static const char *const parts[] = {"auth", "token", "pass", "secret", "key", "//"};

@@ -75,7 +75,7 @@ static void read_find(struct studying *s)
         if (removes || runs)
             touch(s, removes ? ACT_REMOVES : ACT_WRITES, 0, STR("."), ACT_TREE | ACT_PERHAPS);
     }
-    /* A name that is looked for is read where a command gets it. */
+    /* With -exec, a name behind -name or -path may be that of a file which the command reads. */
     for (size_t i = at; i + 1 < s->count && find_hands_on(s); i++)
         if (word_is(&s->words[i], "-name") || word_is(&s->words[i], "-iname") || word_is(&s->words[i], "-path"))
             touch(s, ACT_READS, i + 1, s->words[i + 1].text, 0);

@@ -112,7 +112,7 @@ static bool descend_to(struct effects *e, const struct table_row *row)
 {
     if ((e->row->styles & STYLE_GLOBALS) && e->parent_count < sizeof e->parents / sizeof *e->parents)
         e->parents[e->parent_count++] = e->row;
-    /* `kubectl get` is none of what kubectl could do to a cluster. */
+    /* A sub-command that only looks has no risk of its program: `kubectl get` does not change a cluster. */
     bool acts = row->styles & (STYLE_CHANGES | STYLE_CODE | STYLE_DISCARDS | STYLE_BAD);
     bool asks = row->operand_count && table_operands[row->operands].role == ROLE_SUB;
     if (!acts && !asks && !row->risk)
@@ -280,8 +280,8 @@ static bool may_become_option(const struct effects *e, const struct word *word)
         return false;
     unsigned flags = word->flags & WORD_OPEN;
     bool begins = word->text.n && word->text.p[0] == WORD_HOLE;
-    /* Names of files that a pattern finds: those that look like an option are unlikely enough where they end as the
-     * line says, or where every file of the project is meant. */
+    /* A pattern could find a file whose name looks like an option. That is not considered where the pattern has a
+     * literal ending (`*.c`), or where the program works on all files of the project anyway. */
     if (begins && (flags == (WORD_VAR | WORD_GLOB) || (flags == WORD_GLOB && word_names_ending(word))))
         return false;
     bool project = e->row->styles & (STYLE_CODE | STYLE_CHANGES | STYLE_OPEN);

@@ -36,7 +36,7 @@ struct effects {
     bool handed;                       /* the other words were read by another row */
     struct word into_word;
     size_t into_at;
-    size_t bad_word;                   /* first word of the name whose row is bad; 0: none, ALL_WORDS: the program */
+    size_t bad_word;                   /* first word of the name whose row is `bad`; 0: none, ALL_WORDS: the program */
     struct str chdir;                  /* works in this folder; empty: where it is */
 };
 

@@ -650,7 +650,8 @@ static unsigned tool_risk(const struct judging *j)
     return risk;
 }
 
-/* A command that is not understood may be any that the rules speak of. */
+/* How many persons must allow the call. A command that is not understood may be one that any of the rules means, so
+ * it needs the largest number that a rule has. */
 static unsigned people_of(const struct judging *j, const struct verdict *verdict)
 {
     bool in_doubt = is_command(j->q->facts) && j->unknown;

@@ -133,7 +133,7 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 
 /* Notes the rules and doubts against one part, at any nesting depth. */
 void judge_part_stops(struct judging *j, struct node *node, const struct folder *folder);
-/* Notes the rules and doubts against the values of a loop. */
+/* Notes the rules and doubts against the values of a `for` loop, as if each were a path. */
 void judge_values_stop(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules and doubts against the redirections of a group, a loop or a function. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);

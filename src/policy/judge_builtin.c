@@ -41,7 +41,8 @@ static bool plain_value(struct str value)
     return true;
 }
 
-/* In front of a command. GOFLAGS holds options of go, PYTHONPATH folders. */
+/* Whether an assignment in front of a command cannot change what the command does. Of GOFLAGS and PYTHONPATH only
+ * some values are harmless: they hold options of go, and folders that Python loads code from. */
 static bool harmless_prefix(struct judging *j, const struct folder *folder, const struct word *word)
 {
     struct str value, name = assigned_name(word);
@@ -65,7 +66,8 @@ static bool harmless_prefix(struct judging *j, const struct folder *folder, cons
     return true;
 }
 
-/* Alone: it reaches no program, unless it is one of those that are exported already. */
+/* Whether an assignment without a command sets a variable that no program sees: one whose name is not among those
+ * that are usually exported. */
 static bool own_variable(struct str name)
 {
     static const char *const beginnings[] = {"LD_",   "GIT_",  "PYTHON", "BASH", "NODE_",  "NPM_",   "GO",   "RUST",
@@ -298,7 +300,8 @@ static bool uses_line_variable(struct judging *j, const struct word *word, const
     return count == 1 && !is_somewhere(targets[0]) && !judge_target_outside(j, targets[0]);
 }
 
-/* It finds files when it is used. An unquoted one is a hole in the text. */
+/* Whether the text has characters of a pattern. They were quoted where the value was written, but bash expands them
+ * where the variable is used without quotes. */
 static bool has_quoted_pattern(struct str text)
 {
     return str_find(text, '*') < text.n || str_find(text, '?') < text.n || str_find(text, '[') < text.n ||
@@ -334,7 +337,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             continue;
         if ((word->flags & (WORD_VAR | WORD_DOUBT | WORD_CHOSEN)) || has_quoted_pattern(text))
             return false;
-        /* Blanks part it when it is used. */
+        /* Where the variable is used without quotes, each blank begins a new word. */
         do {
             struct word part = {.text = str_cut(text, ' ', &text), .flags = value.flags};
             part.shape = word_literal(&value) ? part.text : value.shape;
@@ -548,7 +551,7 @@ static bool secret_name(struct str name)
     return false;
 }
 
-/* `$NAME` and `${NAME…}` of the environment: what only its value tells is not shown. */
+/* Whether the word uses a variable of the environment whose name says that its value is a secret. */
 static bool uses_secret(const struct judging *j, const struct word *word)
 {
     struct str raw = word->raw;

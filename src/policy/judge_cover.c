@@ -120,7 +120,7 @@ const char *redirs_uncovered(struct judging *j, const struct node *node, const s
 
 static bool acts_covered(struct covering *c, const struct study *study, size_t named);
 
-/* The command that an act runs, by a rule of its own; found once, whoever asks. */
+/* Whether the command that an act runs is covered by a rule of its own. The result is kept at the act. */
 static bool inner_covered(struct covering *c, struct act *act)
 {
     CHECK(act->kind == ACT_RUNS && act->inner.count > 0);
@@ -194,7 +194,8 @@ static bool act_outside(struct covering *c, const struct act *act)
     return false;
 }
 
-/* A rule that names `named` words of the command has meant the acts of these words. */
+/* Whether an act is covered by a rule that names the first `named` words of the command: acts caused by these words
+ * are, others need a rule of their own or must stay inside the session's folder. */
 static bool act_covered(struct covering *c, struct act *act, size_t named)
 {
     if (named == SIZE_MAX || (act->fine_alone && c->j->part_count == 1))
@@ -323,7 +324,7 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
 
 /* ---- parts ---- */
 
-/* It may run anywhere. */
+/* Commands that need no rule outside the session's folder either. */
 static bool fine_anywhere(const struct argv *argv)
 {
     return argv->count && (word_is(&argv->words[0], "cd") || word_is(&argv->words[0], "pwd"));

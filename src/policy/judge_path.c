@@ -127,7 +127,7 @@ bool folder_strange_to_git(struct judging *j, const struct folder *folder)
         return true;
     if (str_empty(j->git_folder) || !str_eq(j->git_folder, folder->path)) {
         j->git_strange = finds_strange(j, folder->path);
-        /* Perhaps it is still where it began. */
+        /* A `cd` before it may have failed. */
         if (!folder->known)
             j->git_strange |= finds_strange(j, j->places.cwd.named);
         j->git_folder = folder->path;
@@ -280,7 +280,7 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
            (!str_eq(place->named, place->real) && is_protected(j, place->real, touch));
 }
 
-/* The rule's pattern from the root on, as target_meets takes it. */
+/* The rule's pattern as an absolute one, for target_meets. */
 static struct str rule_path(struct judging *j, const struct rule *rule)
 {
     struct str base;

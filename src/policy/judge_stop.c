@@ -111,7 +111,8 @@ bool word_is_path(const struct word *word)
     return (word_literal(word) || tilde) && !str_empty(word->text);
 }
 
-/* Names so telling that a word with holes in it counts as well; the first of them for those who only look. */
+/* Whether the text contains a part of a protected path. Such names are so rare otherwise that they count in words
+ * with unknown parts, too. For commands that only read, the first five count. */
 static bool names_protected(struct str text, bool writes)
 {
     static const char *const marks[] = {"/.ssh",   ".gnupg/", "/.netrc", ".config/nod", "share/nod",
@@ -270,7 +271,7 @@ static void pieces_stop(struct judging *j, const struct word *word, const struct
     }
 }
 
-/* The words that this one could become, pattern by pattern. */
+/* Whether one of the paths that the word could become is protected; also notes the rules against them. */
 static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
                                   struct touch touch)
 {
@@ -286,8 +287,8 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
     return hit;
 }
 
-/* Names of secret files, settings with keys in them, among the words of commands whose output or values become
- * names of files. */
+/* Notes the names of secret files among the words of these commands: their output, or the values they set, become
+ * names of files that another command reads. */
 static void secrets_stop(struct judging *j, const struct node *node)
 {
     for (; node; node = node->next) {
@@ -316,7 +317,7 @@ static void made_names_stop(struct judging *j, const struct node *node, const st
     }
 }
 
-/* The values of a loop: what is done with them is told elsewhere. */
+/* The commands in the loop are judged by themselves; here only the names that it goes over are. */
 void judge_values_stop(struct judging *j, const struct node *node, const struct folder *folder)
 {
     struct node values = {.words = node->words, .word_count = node->word_count};

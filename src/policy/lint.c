@@ -145,7 +145,7 @@ static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
     return decides;
 }
 
-/* A call that it means is not guessed: behind a star, in a group, for a host, in a field. */
+/* Whether no example call can be made from the rule: it has a star in the middle, a group, a host or a field. */
 static bool cannot_probe(const struct rule *rule)
 {
     return rule->kind == RULE_GLOB || rule->kind == RULE_FIELD || rule->kind == RULE_GROUP || rule->host_count ||

@@ -105,14 +105,14 @@ struct tool_policy {
     enum effect effect;
 };
 
-/* Where a path leads when links are followed (empty: in a circle), and whether something is there. */
+/* A path that was looked up: where it leads through links (empty: in a circle), and whether something is there. */
 struct resolved_path {
     struct str path, real;
     bool exists;
     bool shared, file; /* a file with a second name (a hard link); a regular file, with nothing below it */
 };
 
-/* Looks up an absolute path on the disk; the result lives as long as the question. Of a `place` only `real` is used. */
+/* Looks up an absolute path; the result lives as long as the question. `place`: only `real` is to be filled in. */
 typedef const struct resolved_path *path_look(void *arg, struct str path, bool place);
 
 struct question {

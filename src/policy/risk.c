@@ -30,7 +30,7 @@ static const char *const words[RISK_COUNT] = {
 
 const char *risk_words(unsigned number) { return number < RISK_COUNT ? words[number] : ""; }
 
-/* A statement that reads: everything else of a database is its risk. */
+/* Whether a statement only reads. All others count as a risk to the database. */
 static bool only_selects(struct str code)
 {
     static const char *const reads[] = {"select", "show", "explain", "describe", "\\d",

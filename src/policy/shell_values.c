@@ -15,7 +15,7 @@ enum { VALUES_MAX = 64, SHAPE_BYTES_MAX = 1 << 16 };
 struct shell_value {
     struct str name;
     struct word word; /* one value, or a blank-parted piece of one */
-    bool known;       /* its shape is all that it can be */
+    bool known;       /* nothing in it is unknown: the shape has no holes */
     bool open;        /* it uses variables whose values are not put in yet */
     bool tame;        /* it stays one word, and is neither an option nor an assignment */
 };
@@ -41,7 +41,7 @@ static bool is_name(struct str text)
 
 /* ---- substitutions that print one plain name ---- */
 
-/* The name of a branch or a commit. */
+/* Whether the command prints the name of a branch or a commit. */
 static bool prints_revision(const struct node *node)
 {
     bool branch = node->word_count == 3 && word_is(&node->words[1], "branch") &&
@@ -74,7 +74,7 @@ static bool date_prints(struct str text)
            str_starts(text, STR("-I")) || str_starts(text, STR("--date="));
 }
 
-/* The operand before a suffix, which only makes it shorter. */
+/* Whether `basename` prints a plain name: of the operand, whose suffix it may cut off. */
 static bool basename_prints(struct str text)
 {
     struct str name = STR_NONE;
