@@ -83,14 +83,14 @@ static void say(const struct tool_use *use, struct str text)
     work_call_loop(x->gate->workers, &saying.loop_call);
 }
 
-/* Runs in a worker thread: what it looks at was set before Nod began to listen. */
+/* Runs in a worker thread: the paths that it compares are not changed after the server has started. */
 static bool hides(const struct tool_use *use, struct str path)
 {
     const struct hops *hops = use->asker;
     return gate_hides(hops->gate, path);
 }
 
-/* Runs in a worker thread. A command in the background keeps it after the call. */
+/* Runs in a worker thread. The result outlives the call when the command stays in the background. */
 static struct egress_host *net(const struct tool_use *use)
 {
     const struct execution *x = use->sayer;

@@ -68,7 +68,7 @@ enum shown { SHOWN_SAME, SHOWN_CHANGED, SHOWN_UNKNOWN };
 struct execute {
     struct op op;
     struct str session, call, actor;
-    struct need fence;             /* must hold when it starts; NEED_NONE: nothing */
+    struct need fence;             /* a condition on the store that must hold when the tool starts; NEED_NONE: none */
     const atomic_bool *cancelled;  /* may be set by any thread while it runs */
     struct str child;              /* the sub-agent's thread that does it; empty: the gate does it */
     const struct event *with;

@@ -100,7 +100,7 @@ struct ask {
     bool withdraws;      /* withdraw the question when the client disconnects and does not come back */
     struct call call;    /* the answer */
     void (*waits)(struct ask *ask); /* called when the wait begins: free large memory; may be NULL */
-    bool reread, brief;  /* `waits` freed the input: it is read again after the wait; brief: only when answered */
+    bool reread, brief;  /* `waits` freed the input, which is read again after the wait; brief: only if answered */
     /* private to the gate */
     const struct verdict *verdict; /* valid for one step, like the session */
     bool left_to_agent;  /* no rule matches, and the agent asks its user itself */

@@ -30,8 +30,8 @@ void gate_read_history(struct gate *gate, struct history *history);
 /* Writes the call as it was shown when it was asked, its answer and its result; `in_file`: for one who may answer. */
 void gate_write_history(struct json_out *out, struct history *history, bool in_file);
 
-/* Calls whose input, actor or answer may have a text, found by the store's full-text index, which is brought up to date
- * first. The receiver compares: some have it not. */
+/* Calls whose input, actor or answer may contain a text, found by the store's full-text index, which is brought up
+ * to date first. The index finds more than it should: the receiver compares each hit with the text. */
 struct history_search {
     struct op op;
     struct str text;         /* as it stands in the events' JSON */

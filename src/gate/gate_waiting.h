@@ -48,7 +48,7 @@ struct mark {
         struct op op;
         struct kept_event kept;       /* private to the gate */
     };
-    struct str session, thread, call; /* the call must have been asked */
+    struct str session, thread, call; /* a call about which a person was asked */
     struct str actor, by;             /* the person, and the id of the token */
     int64_t until_ms;                 /* gate_snooze: reminders wait until then, the deadline does not; 0: it ends */
     struct str person;                /* gate_assign: who is to answer; empty: anybody */

@@ -61,7 +61,7 @@ struct verdict nets_judge(struct arena *arena, const struct question *question)
         facts.name = str_of(tools[i / 2]);
         facts.url = tool_net_url(arena, facts.input, schemes[i % 2]);
         each.facts = &facts;
-        each.hosts_alone = i / 2 == 1; /* "WebFetch" alone is about pages */
+        each.hosts_alone = i / 2 == 1; /* a rule on all of WebFetch is about pages, not about connections of commands */
         struct verdict verdict = policy_judge(arena, &each);
         if (verdict.effect == EFFECT_DENY)
             return verdict;
@@ -182,7 +182,7 @@ static void judged(struct op *op)
     struct tool_facts facts = tool_facts_from(&look->arena, STR_NONE, STR("Net"), input);
     struct verdict verdict = gate_judge(net->gate, &look->arena, session, &facts, STR_NONE);
     if (verdict.effect != EFFECT_ASK) {
-        look->verdict.private_too = look->target->is_address; /* only a rule that names it lets one pass */
+        look->verdict.private_too = look->target->is_address; /* a private address passes only by a rule naming it */
         decide(look, verdict.effect == EFFECT_ALLOW, verdict.why);
         loop_call_finish(&look->loop_call);
         return;

@@ -7,8 +7,9 @@
 #include "base/log.h"
 #include "event/shapes.h"
 
-/* Most calls are decided without a rule, and are not parsed: the ids of rules are the last member of the verdict, and
- * the verdict is the last of the call, so that their end is that of the text. */
+/* Counts the rules that decided a call. Only data that ends with "]}}" is parsed: the list of rules is the last
+ * member of the verdict, and the verdict is the last member of the call, so that calls decided without a rule cost
+ * nothing. */
 void rule_hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);

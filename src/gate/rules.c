@@ -145,7 +145,7 @@ static struct rc take_entry(struct policy_file *file, const struct json *entry, 
     return RC_OK;
 }
 
-/* A list under a name that is no effect would be rules that nobody obeys. */
+/* Refuses a list under an unknown name: its rules would never be applied, and nobody would notice. */
 static struct rc check_members(const struct json *top, struct err *err)
 {
     for (const struct json *member = top->first; member; member = member->next)

@@ -40,7 +40,7 @@ struct rule_record {
 /* A policy file as it was last read. */
 struct policy_file {
     char *path;
-    int64_t stamp[4];       /* device and inode, size, change time: another stamp is read again */
+    int64_t stamp[4];       /* device and inode, size, change time: when one of them differs, the file is read again */
     struct arena arena;
     struct rule_source *rules;
     size_t count;

@@ -35,7 +35,8 @@ static struct token *by_id(const struct gate *gate, struct str id)
 
 /* ---- what a revoked agent had asked ---- */
 
-/* Calls are kept under the name of whoever asked: while another token has that name it may be the other's. */
+/* Whether no other valid token has this name. Calls are stored with the name of the token only, so when two tokens
+ * share it, a call may be the other one's. */
 static bool only_of_its_name(const struct gate *gate, const struct token *token)
 {
     return !ANY(const struct token *t = gate->tokens; t; t = t->next,

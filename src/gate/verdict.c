@@ -11,7 +11,7 @@
 struct looks {
     struct arena *arena;
     struct resolved_path *last[8];
-    bool reached[8]; /* more than where it leads was looked up */
+    bool reached[8]; /* whether `exists`, `file` and `shared` were looked up, too */
     unsigned count;
 };
 

@@ -97,8 +97,9 @@ struct append *ask_append(const struct ask *ask, struct now now)
     return append;
 }
 
-/* The call as it will be when that is kept; an answer that is told before comes on top of it. Words of the verdict are
- * the session's or a rule's, which may be gone before the call is answered. */
+/* The call as it will be once the append is stored, so that it need not be read back. If an answer is delivered
+ * before that, take_answer adds it. The verdict's texts are copied: the session or rule that owns them may be freed
+ * while the call waits. */
 static struct call expected_call(const struct ask *ask, int64_t deadline_ms, struct now now)
 {
     const struct verdict *verdict = ask->verdict;
@@ -237,7 +238,8 @@ static bool is_status_found(struct ask *ask)
 
 /* ---- the end, or waiting ---- */
 
-/* The wait ends while the call is open; when it is not, its answer was told by another way, and the call is read. */
+/* Before the caller gets its call back: takes the input that was lent to the view of the open call. When the call is
+ * not open any more there is nothing to take, and the input is read from the store (`reread`). */
 static void take_input_back(struct core *core, struct ask *ask)
 {
     const struct open *open = core_open(core, ask->session, ask->id);
@@ -303,7 +305,7 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
         }
         waits_add(core, ask, now); /* before it is kept or read: no answer can slip between */
         if (ask->refused) {
-            look_up(ask, out); /* a call that exists already has an answer all the same */
+            look_up(ask, out); /* a call that exists already keeps its state: only a new one is refused */
             return;
         }
         op->phase = ASK_KEPT;

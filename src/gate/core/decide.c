@@ -190,7 +190,8 @@ static bool is_same_decision(const struct decide *d)
            same_input;
 }
 
-/* False when another node has asked or answered just now: by the time of this answer we were told of it. */
+/* Takes the call as the store has it, and sets the error that tells who answered first. False: the call still has no
+ * answer there (another node has only just asked), and the decision is tried again. */
 static bool take_winner(struct decide *d, const struct read *read)
 {
     struct err *err = &d->op.err;
@@ -289,7 +290,8 @@ static void go_on(struct core *core, struct decide *d, struct now now, struct ou
         keep(core, d, now, out);
 }
 
-/* Refused because something was kept in the session: we were told of it, and the others are counted again. */
+/* The append of a partial answer came back. Refused: something else was stored in the session. It has been delivered
+ * by now, so the persons are counted again. */
 static void partial_kept(struct core *core, struct decide *d, struct out *out)
 {
     const struct append *append = d->op.append;

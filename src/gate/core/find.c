@@ -10,7 +10,7 @@
 
 #include "event/read.h"
 
-/* The first event, at `at` or behind it, of a session that has none before it. */
+/* The index, from `at` on, of the first event of a session that does not occur before it. */
 static size_t next_session(const struct read *read, size_t at)
 {
     for (; at < read->event_count; at++) {

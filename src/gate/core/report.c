@@ -46,7 +46,7 @@ static void keep(struct report *r, const struct read *read, struct now now, stru
         keep_result(r, now, out);
 }
 
-/* The event says what this report has said, so that it need not be read. */
+/* Puts the reported result into the call without reading it back: the append has just stored it. */
 static void take_own_result(struct report *r, uint64_t seq)
 {
     struct call *call = &r->state;

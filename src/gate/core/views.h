@@ -80,7 +80,7 @@ struct core {
     struct map open;      /* key → struct open */
     struct due due;       /* heap of the open calls, by the wall clock, ms */
     struct map waiters;   /* key → struct ask, a list */
-    struct due waits;     /* heap of the parked asks, by the steady clock, us */
+    struct due waits;     /* heap of the parked asks, by the steady clock in microseconds */
     struct recent recent;
     uint64_t waiting;     /* asks in `waiters` */
     struct op *rung;      /* parked asks whose answer has arrived and that must be stepped */
