@@ -168,7 +168,7 @@ struct rc store_verify_archives(const char *url, const char *folder, struct arch
     checking.store.backend = backend_find(url, &place);
     if (!checking.store.backend)
         return err_set(err, ERR_INVALID, "there is no store \"%s\"", url);
-    /* A shared store has no file beside which traces could be left, so a normal reader will do. */
+    /* A store that several processes share is on a server: there is no file beside which a reader could leave files. */
     enum backend_role role = checking.store.backend->wait ? BACKEND_READER : BACKEND_GUEST;
     TRY(checking.store.backend->open(place, role, &checking.store.reader, err));
     TRY(read_said(&checking, err));

@@ -8,7 +8,8 @@
 
 #define FACTS_SCOPE(name) __attribute__((cleanup(facts_done))) struct facts name = {0}
 
-/* Whether memory alone is enough. Calls that it does not know are taken for absent; writing finds out. */
+/* Whether memory holds every fact that the group needs. Calls that are not in it are assumed to be new; the write
+ * fails if that is wrong. */
 static bool is_all_known(struct facts *facts)
 {
     if (facts->first_run || facts->leaves)

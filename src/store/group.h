@@ -18,7 +18,7 @@ struct group_ways {
                        struct err *err);
     /* Ends the transaction that `load` began, if it did, without writing anything. */
     struct rc (*abandon)(struct backend_handle *handle, struct err *err);
-    bool shared; /* other processes write, too: what is remembered or loaded may hold no more */
+    bool shared; /* other processes write, too: remembered or loaded facts may be out of date */
 };
 
 /* Commits a group by remembered facts alone, without reading the store. Only a group whose appends would all be

@@ -45,7 +45,7 @@ struct store {
     bool writer_waits;     /* the writer is awake and waits for the loop to be done with the handle */
     bool unsettled;        /* something was committed since the writer settled */
     uint64_t lone_count;   /* commits of the loop */
-    unsigned slow_for;     /* commits until the disk counts as fast again; only for the owner of the handle */
+    unsigned slow_for;     /* commits left to the writer after a slow one; used by the owner of the handle */
     struct monitor reads;
     struct read_list questions;
     struct monitor chores;

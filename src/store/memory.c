@@ -16,7 +16,7 @@ enum { HEADS_MOST = 8192, CALLS_MOST = 16384, KEPT_AT_REST = 1024 };
 
 struct known_head {
     uint64_t first_seq, last_seq, changed_seq, no;
-    uint64_t life; /* which one, counted over all heads */
+    uint64_t life; /* a number that no other head has had */
     struct digest hash;
 };
 
@@ -27,7 +27,7 @@ static const enum event_kind call_kinds[MEMORY_CALL_KINDS] = {
 };
 
 struct known_call {
-    uint64_t life; /* of its session's head; of another one than it has now: not known */
+    uint64_t life; /* `life` of its session when it was remembered; with another one it does not count */
     uint64_t seqs[MEMORY_CALL_KINDS];
 };
 
@@ -37,9 +37,9 @@ struct memory {
     unsigned handles;     /* reference count, guarded by memories_lock */
     struct memory *next;
     pthread_mutex_t lock;
-    uint64_t seq;         /* everything up to it was followed or is not in here; 0: nothing is known */
+    uint64_t seq;         /* facts that are in here include all events up to this one; 0: nothing is known */
     uint64_t known_after; /* the sessions and calls of all events after this one are known */
-    uint64_t lives;       /* counts known_head.life up: each time a session's facts are learned anew */
+    uint64_t lives;       /* the last number given to a known_head.life */
     struct anchor last;   /* stays when the rest is forgotten */
     uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
@@ -190,8 +190,8 @@ static void recall_heads(struct memory *memory, struct facts *facts)
     }
 }
 
-/* `life` changes when a session's chain was learnt anew: calls that were remembered before then do not count, and that
- * others are not in here means nothing. */
+/* Fills in the calls that are remembered. A session's `life` changes when its chain is read from the store again:
+ * calls remembered before that do not count, and a call that is missing here may still exist. */
 static void recall_calls(struct memory *memory, struct facts *facts)
 {
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
@@ -361,7 +361,7 @@ static void follow_event(struct memory *memory, const struct event *event, uint6
         forget(memory);
     if (event->kind != EVENT_SESSION_ARCHIVED)
         follow_session(memory, event, chain, hash);
-    memory->seq = memory->known_after = event->seq; /* its session may be one that nobody has asked for */
+    memory->seq = memory->known_after = event->seq; /* its session may not be remembered, so not all calls are known */
     go_forward(memory, event->seq, hash);
 }
 

@@ -71,7 +71,7 @@ static enum err_code code_of_state(const char *state)
         {"55P03", ERR_UNAVAILABLE}, /* lock timeout */
         {"40", ERR_UNAVAILABLE},    /* serialization failure or deadlock: rolled back by the server */
         {"25006", ERR_UNAVAILABLE}, /* a standby: look for the primary again */
-        {"25P", ERR_UNAVAILABLE},   /* we were too slow */
+        {"25P", ERR_UNAVAILABLE},   /* the server ended our transaction because it was idle for too long */
         {"22", ERR_CONFLICT},       /* a value that cannot be kept */
         {"54", ERR_CONFLICT},
         {"23", ERR_CORRUPT},        /* class 23: a constraint failed, so another program wrote without the lock */
@@ -107,7 +107,8 @@ static struct rc fail_connection(struct postgres_handle *handle, struct err *err
     return fail_in_words(handle, ERR_UNAVAILABLE, handle->conn ? pq.PQerrorMessage(handle->conn) : NULL, err);
 }
 
-/* lock_missed tells postgres_commit.c that the lock was not free in time. */
+/* Makes an error of the server's answer. Sets lock_missed, which tells postgres_commit.c that the lock was not free
+ * in time. */
 static struct rc fail_result(struct postgres_handle *handle, const PGresult *result, struct err *err)
 {
     const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);

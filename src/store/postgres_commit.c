@@ -56,7 +56,7 @@ static struct str session_sent(const struct postgres_handle *handle, const struc
     err_die(__FILE__, __LINE__, "the last event that was sent is not in the group");
 }
 
-/* Others' events came before the group. */
+/* Renumbers the group's events: other nodes' events came before it. */
 static void move_group(struct append *group, uint64_t by)
 {
     for (struct append *append = group; append; append = append->next)

@@ -30,8 +30,8 @@ __attribute__((format(printf, 3, 4))) static struct rc run(struct postgres_handl
     return postgres_ask(handle, text, &result, err);
 }
 
-/* Made aside and attached: that takes no lock on `events` for which whoever looks at them for long (a backup,
- * `nod verify`) would have to be waited for, and all others behind. */
+/* Makes the table by itself and attaches it. Creating it as a partition would lock `events` against readers, and a
+ * long read (a backup, `nod verify`) would then hold up everybody. */
 static struct rc make_part(struct postgres_handle *handle, int64_t first, int64_t end, struct err *err)
 {
     long long from = first, to = end;

@@ -17,7 +17,7 @@
 #include "store/postgres_column.h"
 #include "store/postgres_group.h"
 
-enum { MISSES_MOST = 6 }; /* after so many misses in a row one of 63 groups is tried from memory */
+enum { MISSES_MOST = 6 }; /* after six misses in a row, only one of 63 groups is tried from memory */
 
 /* ---- the first round trip ---- */
 
@@ -384,7 +384,7 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     if (rc_ok(rc))
         *ret_last_seq = row_int(kept, 0, 0);
     else if (handle->refused && handle->lock_missed)
-        handle->sent.seq = 0; /* whatever else it refused may have come after the first COMMIT */
+        handle->sent.seq = 0; /* the error may have come from a statement after the first COMMIT */
     return rc;
 }
 

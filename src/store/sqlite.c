@@ -231,7 +231,8 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
     return SQLITE_OK;
 }
 
-/* Once for each so many frames: a reader from outside may hold the log for long. */
+/* Asks for a checkpoint once per TIDY_FRAMES frames and not with every commit: while another program reads the
+ * database, a checkpoint cannot make the log shorter. */
 static enum tidy_need tidy_due(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
@@ -244,8 +245,7 @@ static enum tidy_need tidy_due(struct backend_handle *opaque)
     return stop ? TIDY_BEFORE : TIDY_BESIDE;
 }
 
-/* With a long log a checkpoint is due, which is the writer's thread's to ask and wait for; so is filling the late
- * tables. */
+/* The loop must not wait. So with a long log, or many rows missing in the late tables, the writer's thread commits. */
 static bool begin_quickly(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);

@@ -16,8 +16,9 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* Of LATE_EVENTS_MUCH the tables are filled behind an answer, when no append waits; of LATE_EVENTS_MAX with the next
- * group, whoever waits: a reader may have to look at that many. */
+/* When LATE_EVENTS_MUCH events are missing in the late tables, these are filled after an answer, while no append
+ * waits. With LATE_EVENTS_MAX they are filled with the next group, even if that makes a caller wait: a reader must
+ * scan all missing events. */
 enum { LATE_EVENTS_MUCH = 256, LATE_EVENTS_MAX = 512 };
 
 bool sqlite_late_is_much(const struct sqlite_handle *handle)
@@ -175,7 +176,7 @@ static bool is_open(const struct late_event *event)
     return event->kind == EVENT_TOOL_APPROVAL_REQUEST && is_of_call(event) && !event->answered;
 }
 
-/* Ignored when it has a deadline: then it was written with its event. */
+/* The statement ignores a request that has a deadline: its row was written together with the event. */
 static void bind_open(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *request)
 {
     sqlite_bind_int(handle, sql, at, (int64_t)request->seq);

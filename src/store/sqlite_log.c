@@ -97,7 +97,8 @@ static int log_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at
     return code == SQLITE_OK ? below(file)->pMethods->xRead(below(file), bytes, count, at) : code;
 }
 
-/* The salt of the log's header or of a frame is among these bytes, and is never all zeros. */
+/* Makes frames that could not be synced invalid: the zeros overwrite the salt in the header, which is never all
+ * zeros, so SQLite ignores the frames when it next opens the log. */
 static void invalidate_unsynced(struct log_file *log)
 {
     static const char zeros[FRAME_HEADER_BYTES];

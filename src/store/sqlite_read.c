@@ -203,7 +203,7 @@ static struct rc read_remembered(struct sqlite_answer *answer, uint64_t *ret_up_
     sqlite_reset(answer->handle, SQL_LAST_SEQ);
     if (!memory_find_call(answer->handle->memory, read->session, read->call, last, seqs, &count, ret_up_to))
         *ret_up_to = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) { /* those after `last` are not there yet, in this state of the store */
+    for (size_t i = 0; i < count; i++) { /* events after `last` are not in this snapshot yet */
         sqlite_bind_int(answer->handle, SQL_EVENT, 1, clamp(seqs[i]));
         TRY(add_events(answer, SQL_EVENT, NULL, err));
     }

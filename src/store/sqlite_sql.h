@@ -9,8 +9,8 @@ enum { EVENT_COLUMN_COUNT = 9, EVENT_ROW_COLUMNS = 12 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
-/* Events after this one are not yet in the tables that are filled late (sqlite_late.c): to find one of a session or a
- * call, these tables are looked at, and then the events after this one. */
+/* The last event that is in the late tables (sqlite_late.c). To find the events of a session or a call, a statement
+ * looks into these tables, and then at every event after this one. */
 #define INDEXED_SEQ "(SELECT value FROM meta WHERE name = 'indexed')"
 
 /* The events of a session are indexed by block, that is, by the time they came, and then by session: so the

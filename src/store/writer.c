@@ -104,7 +104,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
         settle(store, false);
 }
 
-/* No append waits: what was put off can be done now. */
+/* Called when no append waits: does the work that was put off. */
 static void catch_up(struct store *store)
 {
     struct err err = {0};
@@ -226,7 +226,7 @@ static struct append *take_lone(struct store *store)
     return append;
 }
 
-/* The writer is woken only if it waits for the handle, or sleeps without a thought of settling. */
+/* Wakes the writer only if it waits for the handle, or sleeps without a timeout because it had nothing to settle. */
 static void release_handle(struct store *store)
 {
     lock(&store->inbox.lock);
