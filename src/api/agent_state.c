@@ -47,7 +47,8 @@ static void put_completed(struct json_out *out, const struct call *call)
                  J_RAW("allowTools", call->rules));
 }
 
-/* One walk per member of the answer. Calls that rules answered have no request and are in neither. */
+/* Writes one list of calls for each member of the answer. Calls that rules decided were never asked about and are in
+ * no list. */
 static void put_calls(struct json_out *out, const struct state_read *state, bool completed)
 {
     json_open(out, '{');

@@ -24,7 +24,7 @@ struct hooking {
     struct ask *ask;
     struct decide *withdrawal;
     struct str session;
-    unsigned ending; /* questions on their way to be taken back */
+    unsigned ending; /* withdrawals that are not stored yet */
     bool gone;
     bool joins;      /* the call has the agent's own id: whoever else asks about it asks about the same */
     bool joined;     /* the call was found in another thread of the session */

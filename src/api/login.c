@@ -52,7 +52,8 @@ static struct id make_code(struct api *api, struct str name, enum role role, cha
     return typed;
 }
 
-/* Short codes can be guessed, given time: they get little. Links stay good. */
+/* Counts a wrong short code. After a few wrong ones all short codes become invalid, since they are short enough to
+ * guess; links stay valid. */
 static void note_wrong(struct api *api)
 {
     if (++api->wrong_codes < LOGIN_WRONG_MAX)

@@ -101,7 +101,7 @@ struct run_listener {
     struct sse sse;
     struct arena arena;          /* owns the strings of the watcher and the teller */
     struct request_teller teller;
-    uint64_t has_seq, has_part;  /* the client had so much */
+    uint64_t has_seq, has_part;  /* position of the last event that the client had when it connected */
     struct buf heard;            /* text of the answer that is being streamed */
 };
 
@@ -118,7 +118,7 @@ static bool begins_with_heard(const struct run_listener *listener, struct str te
     return !listener->heard.over && str_starts(text, buf_str(&listener->heard));
 }
 
-/* The part of a text that was streamed already is not told again. */
+/* Sends the part of a text that was not streamed before. */
 static void send_text(struct run_listener *listener, uint64_t seq, unsigned part, struct str json)
 {
     ARENA_SCOPE(scratch);

@@ -63,7 +63,7 @@ struct api {
     struct login_code codes[LOGIN_CODES_MAX];
     unsigned wrong_codes; /* short codes that were wrong; LOGIN_WRONG_MAX of them void all */
     struct stranger strangers[STRANGERS_MAX];
-    unsigned strangers_at; /* the next place in the ring */
+    unsigned strangers_at; /* index of the next entry to be overwritten */
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     struct below *below; /* NULL: no tripwire */
     struct guesses guesses;

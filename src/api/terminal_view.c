@@ -53,7 +53,8 @@ struct terminal_ask *terminal_view_find_asked(struct terminal *terminal, struct 
     return NULL;
 }
 
-/* A call that took another's place stands for the same use. */
+/* The id of a use of a tool. A call that was asked about again because its files had changed has ".again" behind the
+ * id of the first. */
 static struct str use_id(struct str call)
 {
     while (str_ends(call, STR(".again")))
@@ -241,7 +242,7 @@ static void send_held(struct view *view)
     }
 }
 
-/* NULL: the end of the run says it. */
+/* The status in the message; NULL: the end of the run tells it instead. */
 static const char *status_of(enum decision decision)
 {
     switch (decision) {

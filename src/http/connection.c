@@ -75,7 +75,7 @@ static void leave_request(struct http_connection *connection)
         reader->request.gone(&reader->request);
 }
 
-/* Lets go of whatever the phase holds, telling its owner. */
+/* Ends what the connection was doing: the owner of its request, stream or socket is told that the client has gone. */
 static void leave_phase(struct http_connection *connection)
 {
     enum http_phase phase = connection->phase;

@@ -19,7 +19,7 @@ enum {
     BURST_BYTES_MAX = 64 << 10,
     KEY_BYTES = 16,
     SEND_MS_MAX = 10000,
-    SILENCE_MS_MAX = 60000, /* it was pinged meanwhile */
+    SILENCE_MS_MAX = 60000, /* without any bytes, pings included, the connection counts as lost */
     PING_MS = 20000,
 };
 

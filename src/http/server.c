@@ -75,7 +75,8 @@ void http_watch(struct http_connection *connection, enum http_watch watch)
         (void)uv_idle_start(server->ready, on_ready);
 }
 
-/* Looks at the oldest of each list until one may still stay. `late` always moves or restamps it. */
+/* Closes connections that have been in a state for too long. Each list is in the order of time, so the loop ends at
+ * the first that may stay. `late` always moves or restamps a connection. */
 static void on_sweep(void *arg)
 {
     struct http_server *server = arg;

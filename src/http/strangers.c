@@ -60,7 +60,8 @@ static void warn(struct http_server *server, const char *words, uint64_t count)
     log_line(LOG_WARN, words, LOG_I("count", count), LOG_I("connections", server->figures.connections));
 }
 
-/* The oldest that may, of this address where one is given, and that holds bytes where that is the matter. */
+/* Closes the oldest stranger that may be closed: one of the same address as `like` if that is given, and with
+ * `holding` one that has unread answers. */
 static bool send_away(struct http_server *server, const struct http_connection *like, bool holding)
 {
     struct http_connection *at = server->strangers.first;

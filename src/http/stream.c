@@ -79,7 +79,7 @@ void http_stream_left(struct http_connection *connection)
 
 void http_stream_end(struct http_stream *stream) { http_connection_end(connection_of(stream)); }
 
-/* The end that was asked for: what is queued still leaves, but the owner is out of it. */
+/* Ends a stream that its owner has asked to end: queued bytes are still sent, and the owner gets no more callbacks. */
 void http_stream_finish(struct http_connection *connection)
 {
     CHECK(connection->phase == PHASE_STREAM && connection->ending);

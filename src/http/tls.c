@@ -85,7 +85,7 @@ static const char *reason(void)
     return words ? words : "no reason was given";
 }
 
-/* Clients that speak only HTTP/2 are told so, instead of getting something they cannot read. */
+/* Chooses HTTP/1.1. Clients that offer only HTTP/2 are refused in the handshake, so that they get a clear error. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *in,
                            unsigned in_n, void *arg)
 {

@@ -28,7 +28,7 @@ struct http_socket {
     uint64_t frame_left;   /* payload bytes left in the frame being read */
     uint8_t claim[FRAME_HEAD_BYTES_MAX]; /* the head of the frame that comes, as far as it says a length */
     uint8_t claim_bytes;
-    uint64_t claim_left;   /* bytes left of that frame after its head: mask and payload */
+    uint64_t claim_left;   /* bytes of that frame that are still to come after its head: mask and payload */
     uint64_t taken_bytes;  /* bytes that the client had received at the last beat */
     uint8_t message_opcode;/* opcode of the message being put together, or NO_MESSAGE */
     bool in_frame;
