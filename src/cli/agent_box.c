@@ -95,7 +95,7 @@ static bool ask_once(struct agent_box *box, const struct egress_target *target, 
     if (call.status == CALL_AWAITING)
         return false;
     verdict->allowed = call_allowed(&call);
-    verdict->private_too = target->is_address; /* only a rule that names it lets one pass */
+    verdict->private_too = target->is_address; /* a private address passes only by a rule that names it */
     (void)snprintf(verdict->why, sizeof verdict->why, "%.100s:%u is denied: %.*s", target->host, target->port,
                    (int)(call.why.n > 100 ? 100 : call.why.n), call.why.p ? call.why.p : "");
     return true;
@@ -114,7 +114,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
         (void)usleep(NET_SLICE_S * 100000);
 }
 
-/* The call itself is the line in the log; what came of it is its result. */
+/* Stores what a connection did as the result of its call. */
 static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     struct agent_box *box = (struct agent_box *)(void *)host;

@@ -150,7 +150,7 @@ static bool on_event(void *arg, struct str type, struct str data)
                                               "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")))
         return false;
     call->started = true;
-    if (!str_empty(type) && !str_is(type, "message")) /* the type of those without one; Gemini takes no such line */
+    if (!str_empty(type) && !str_is(type, "message")) /* "message" is the default; Gemini refuses the line */
         buf_printf(&event, "event: %.*s\n", STR_ARG(type));
     for (struct str rest = data; rest.n || data.n == 0;) {
         BUF_ADD(&event, STR("data: "), str_cut(rest, '\n', &rest), STR("\n"));

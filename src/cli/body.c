@@ -396,7 +396,7 @@ static void put_fields(struct buf *buf, const struct json *input, const struct j
     }
 }
 
-/* The picture that stands where the call's own would go. */
+/* Writes the path of a picture, and the size of the picture that the call would replace. */
 static void put_before(struct buf *buf, const struct json *preview)
 {
     ARENA_SCOPE(scratch);

@@ -331,7 +331,8 @@ void claude_asks_add(struct claude_asks *asks, const struct claude_message *mess
     leave(asking);
 }
 
-/* With the lock held: the gate is told by the recorder, which rings the thread that waits. */
+/* With the lock held. The recorder's thread withdraws the call at the gate; the thread that waits for it then gets
+ * its answer. */
 static void cancel(struct claude_asking *asking)
 {
     ARENA_SCOPE(arena);

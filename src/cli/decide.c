@@ -133,7 +133,7 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
 
 /* ---- which calls ---- */
 
-/* A call that does not wait may still be known. */
+/* Finds the call by its id or a part of it: among those that wait, else among all. */
 static struct rc find_target(struct cli *cli, const struct json *pending, const char *id,
                              struct target *ret_target, struct err *err)
 {

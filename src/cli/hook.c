@@ -23,7 +23,7 @@ enum {
     WAIT_S_DEFAULT = 590,        /* these agents give a hook 600 seconds, unless told otherwise */
     WAIT_S_MAX = 7 * 86400,
     ANSWER_MS_MORE = 5000,       /* for the server, beyond the time for a person */
-    HEARD_US = 1000000,          /* an attempt that took longer was heard: the store went away meanwhile */
+    HEARD_US = 1000000,          /* a failed request that took longer reached the server, which then went away */
     AWAY_US_MAX = 60 * 1000000,
     PAUSE_US = 200000,
     BLOCKS_STATUS = 2,
@@ -77,7 +77,8 @@ static struct rc ask(struct hooked *hooked, struct http_client *client, struct s
                    response.status, STR_ARG(words));
 }
 
-/* A server that goes away while a person thinks is waited for; one that is not there is not. */
+/* Asks again while a server that had received the question is away; a server that cannot be reached at first is an
+ * error. */
 static struct rc ask_on(struct hooked *hooked, struct http_client *client, struct str *ret_answer,
                         struct err *err)
 {

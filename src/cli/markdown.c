@@ -84,7 +84,7 @@ static void put_lead(struct writer *w, struct buf *lead)
     }
 }
 
-/* Ends a block: each line of `text` after what belongs before it. */
+/* Ends a block: writes each line of `text` behind the indentation and marks of its lists and quotations. */
 static void put_block(struct writer *w, char mark, const char *edge, struct str text)
 {
     if (w->gap)

@@ -31,7 +31,8 @@ unsigned text_width(struct str s);
 struct str text_fit(struct arena *arena, struct str s, unsigned width);
 /* Bytes of the line that fit into `width` columns, at least one character: up to a blank in the second half of it. */
 size_t text_fitting(struct str line, unsigned width);
-/* Columns by which what goes on below a line is set in: its own blanks, and the number or bullet after them. */
+/* Columns by which the further rows of a wrapped line are indented: its own blanks, and the number or bullet after
+ * them. */
 unsigned text_hang(struct str line);
 /* The beginning of a text, at most so many lines and bytes (and the rest of a character); *ret_left: lines after it. */
 struct str text_part(struct str text, size_t lines, size_t bytes, size_t *ret_left);

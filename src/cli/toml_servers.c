@@ -140,7 +140,7 @@ static bool one_of(struct str key, const char *const *keys)
     return *keys;
 }
 
-/* Says that there is something, whatever it is. */
+/* A member with the value true, for a key whose value is of no use to us but must not be overlooked. */
 static struct json *mark(struct scan *scan, struct str key)
 {
     struct json *there = arena_new(scan->arena, struct json);
@@ -186,7 +186,8 @@ static struct json *take_section(struct scan *scan, struct str name)
     return entry;
 }
 
-/* A section of its own for what would be changed with the server: neither is understood. */
+/* Notes at the server that it has a section [MEMBER.NAME.BELOW]: the proxy would have to change that, too, and
+ * cannot. */
 static void mark_below(struct scan *scan, struct json *servers, struct str name, struct str below)
 {
     for (struct json *entry = (struct json *)servers->first; entry; entry = (struct json *)entry->next) {

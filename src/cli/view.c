@@ -108,7 +108,8 @@ bool view_partly(const struct json *call)
            (!json_get(call, PLACED) && has_place(call));
 }
 
-/* The preview of the call's own texts, with what became of looking for the file. */
+/* Writes the preview that is made of the call's own texts, and says that the file is new, or why the change cannot
+ * be shown in its file. */
 static void put_own(struct json_out *out, const struct json *preview, bool is_new, struct str problem)
 {
     json_open(out, '{');

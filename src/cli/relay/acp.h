@@ -123,8 +123,8 @@ void acp_show(struct acp *acp, const struct json *update);
 /* The file as it is before somebody is asked about writing it. */
 struct rc acp_plan_write(struct arena *arena, struct str root, const struct json *params, struct plan *ret_plan,
                          struct err *err);
-/* Requests that were allowed. They fill the answer in, also on failure. `plan`: of what was asked about; an empty one
- * is made now. `call`: the gate's id of the command, whose end is reported; empty: none. */
+/* Carry out requests that were allowed; they write the answer, also on failure. `plan`: the file as it was when a
+ * person was asked; empty: it is read now. `call`: the gate's id of the command, whose end is reported; empty: none. */
 struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, const struct acp_message *message,
                          const struct plan *plan, struct buf *out, struct err *err);
 struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const struct acp_message *message,

@@ -131,7 +131,7 @@ static struct rc describe(struct acp *acp, struct err *err)
 
 enum { STATUS_OF_AGENT = -1 };
 
-/* Whether nobody has said so before. */
+/* Notes that the process ends, and wakes whoever waits for the agent. True for the first caller only. */
 static bool say_ending(struct acp *acp)
 {
     LOCK_SCOPE(&acp->lock);

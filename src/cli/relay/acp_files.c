@@ -65,7 +65,7 @@ struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, con
     if (rc.code == ERR_NOT_FOUND && acp->agent->acp.missing_is_empty && reads)
         rc = RC_OK;
     if (rc_bad(rc)) {
-        bool missing = rc.code == ERR_NOT_FOUND; /* agents know the words */
+        bool missing = rc.code == ERR_NOT_FOUND; /* agents recognize this text of a missing file */
         rpc_error(out, message->id, missing ? RPC_NOT_FOUND : RPC_FAILED,
                   arena_printf(&arena, "%s%s", missing ? "Resource not found: " : "", err->text));
         return rc;

@@ -98,7 +98,7 @@ static void tell_denial(struct acp_held *held, struct str words)
         (void)relay_pipe_send(&acp->editor, &line);
 }
 
-/* A terminal in another folder is another act. */
+/* The key under which an allowed command is remembered: one in another folder must be asked about again. */
 static struct str terminal_in(struct acp_held *held, const struct acp_ask *ask)
 {
     return arena_printf(&held->arena, "terminal %.*s", STR_ARG(folder_of(held, ask)));

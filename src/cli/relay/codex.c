@@ -296,7 +296,7 @@ static void take_answer(struct codex_talk *talk, const struct codex_message *m)
     const struct json *result = json_get(m->json, "result"), *error = json_get(m->json, "error");
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     struct str thread = json_text(json_get(result, "thread"), "id");
-    bool words = str_is(m->id, "\"nod:words\""); /* the turn may have ended before them */
+    bool words = str_is(m->id, "\"nod:words\""); /* a failure of this message is ignored: its turn may be over */
     lock_take(&talk->lock);
     if (!str_empty(thread))
         talk->thread = arena_str(&talk->arena, thread);

@@ -87,7 +87,8 @@ static struct proxy_held *find(struct proxy *proxy, struct str id, bool samples)
     return LIST_FIND(proxy->first, held, held->samples == samples && !held->goes_on && str_eq(held->message.id, id));
 }
 
-/* The call with which this one goes on: it was allowed as it stands, and its server wanted more. With the lock held. */
+/* The allowed call of which this one is the next round: same tool, same arguments, and the state that the server
+ * gave. NULL: there is none. With the lock held. */
 static struct proxy_held *find_begun(struct proxy *proxy, const struct proxy_held *next)
 {
     const struct json *params = next->message.params;
@@ -166,7 +167,7 @@ static struct relay_ask asking(struct proxy_held *held)
                               .waits = sign_of_life, .arg = held};
 }
 
-/* The definition of the tool is the one that holds, or a person agrees to the new one. */
+/* Makes sure that the tool's definition is the pinned one; asks a person about a changed one. */
 static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, struct err *err)
 {
     struct proxy *proxy = held->proxy;
@@ -190,7 +191,7 @@ static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, s
     return RC_OK;
 }
 
-/* The tool is offered, by a definition that holds. */
+/* Fails when the server does not offer the tool, or its definition has changed and nobody has agreed to that. */
 static struct rc know_tool(struct proxy_held *held, struct err *err)
 {
     struct proxy_tool tool = {0};
@@ -501,10 +502,10 @@ static void split(struct proxy *proxy, const struct json *batch)
             refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
 }
 
-/* Our own questions to the server are of the client's revision. */
+/* Notes which revision of the protocol the client speaks: requests of our own to the server use the same. */
 static void note_revision(struct proxy *proxy, const struct mcp_message *message)
 {
-    bool begins = str_is(message->method, "initialize"); /* in an older one, whatever was tried before */
+    bool begins = str_is(message->method, "initialize"); /* only clients of older revisions send it */
     LOCK_SCOPE(&proxy->lock);
     proxy->modern = !begins && (proxy->modern || message->modern);
 }
@@ -552,7 +553,8 @@ void proxy_from_client(void *arg, struct str line)
 
 static bool wants_more(const struct json *result) { return str_is(json_text(result, "resultType"), "input_required"); }
 
-/* False: a client that takes other letters for the same may find requests in what was said that we do not see. */
+/* Whether the members that we look for are spelled exactly. A client that ignores case or escapes could otherwise
+ * find requests in the message that we do not see. */
 static bool is_spelled(const struct json *said)
 {
     static const char *const names[] = {"resultType", "inputRequests", NULL};
@@ -564,7 +566,7 @@ static bool is_spelled(const struct json *said)
     return good;
 }
 
-/* Whether the server wants the client's model before it goes on, or may be understood so. */
+/* Whether the server wants the client's model before it goes on. */
 static bool wants_model(const struct json *said)
 {
     const struct json *wanted = wanted_of(said);

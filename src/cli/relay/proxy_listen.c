@@ -124,7 +124,8 @@ static struct str replace(struct arena *arena, struct str text, struct str old, 
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
-/* Our names are strings with their quotes, which stand for nothing else in a message. */
+/* Puts the client's ids back. Ours are quoted strings that occur nowhere else in a message, so that replacing text
+ * is safe. */
 static struct str with_their_names(struct arena *arena, const struct listen_open *open, struct str line)
 {
     return replace(arena, replace(arena, line, open->id, open->their_id), open->progress, open->their_progress);
@@ -138,7 +139,7 @@ void proxy_listen_pass(struct listen_session *session, struct str line)
     if (session->ended)
         return;
     if (rc_bad(mcp_read(&arena, line, &m, NULL)) && (!rpc_peek(&arena, line, &m.id, &is_request) || is_request))
-        return; /* no answer; one that is too large for us to read goes to its client all the same */
+        return; /* unreadable, and no answer; an answer that is only too large for us is passed on */
     struct listen_open *open = open_of(session, &m);
     bool ends = open && str_empty(m.method);
     struct str theirs = open && session->stateless ? with_their_names(&arena, open, line) : line;
@@ -247,7 +248,7 @@ static struct listen_open *new_open(struct listen_session *session, const struct
     return open;
 }
 
-/* Replaces a piece of the message, from one of its values on. */
+/* Returns the message with the bytes of one of its values replaced by `name`. */
 static struct str put_name(struct arena *arena, struct str body, struct str line, struct str piece, struct str name)
 {
     size_t at = piece.n ? (size_t)(piece.p - body.p) : 0;
@@ -257,7 +258,8 @@ static struct str put_name(struct arena *arena, struct str body, struct str line
                         STR_ARG(str_sub(line, at + piece.n, line.n)));
 }
 
-/* The last of the two comes first, so that the other is still where it was. */
+/* Puts our ids in the place of the client's. The one further back is replaced first, so that the position of the
+ * other stays right. */
 static struct str with_our_names(struct http_request *request, const struct listen_open *open,
                                  const struct mcp_message *m, struct str line)
 {
@@ -447,7 +449,7 @@ static size_t body_max(struct str target)
 
 /* ---- the command ---- */
 
-/* The words of a session's own process: ours, without --listen. */
+/* The command line of a session's own process: that of this one, without --listen. */
 static struct rc compose(struct listen_server *listener, const char *url, struct err *err)
 {
     struct cli *cli = listener->cli;

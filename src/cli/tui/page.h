@@ -8,7 +8,7 @@ struct tui_page {
     struct arena *arena;
     struct tui_screen screen;
     unsigned width, height;
-    unsigned indent; /* of what goes on below a line of a body */
+    unsigned indent; /* of the further rows of a wrapped line */
 };
 
 struct tui_page tui_page_new(struct arena *arena, unsigned width, unsigned height);
