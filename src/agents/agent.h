@@ -101,17 +101,17 @@ struct agent_acp {
     const char *file_name;          /* its name; agents skip files of other endings, and say nothing */
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
-    bool missing_is_empty;          /* without an editor: it takes no error for a file that is not there */
-    const char *not_asked;          /* the acts that it still does without asking */
+    bool missing_is_empty;          /* without an editor: it fails on a missing file unless that reads as empty */
+    const char *not_asked;          /* in words: what the agent does over ACP without asking anybody */
 };
 
 /* The agent in a box. A key of its model stays outside: the agent gets an address on its own loopback device. */
 enum { AGENT_KEYS_MAX = 2 };
 struct agent_boxed {
     struct agent_key {
-        const char *key, *url;       /* variables; of the second key, the first is set to a placeholder */
-        const char *address;         /* when the variable `url` is not set */
-        const char *header;          /* in front of the key */
+        const char *key, *url;       /* names of variables; `key` of the second entry is set to a placeholder */
+        const char *address;         /* the address to use when the variable `url` is not set */
+        const char *header;          /* the header's name and what stands in front of the key */
     } keys[AGENT_KEYS_MAX];
     const char *const *variables;    /* that it gets as they are; a key among them can be read in the box */
     const char *const *files;        /* its settings, below the home folder */

@@ -1,4 +1,4 @@
-/* Locals that stay as they are. */
+/* Local variables that the compiler does not set to zero. */
 #ifndef BASE_LOCAL_H
 #define BASE_LOCAL_H
 

@@ -164,8 +164,9 @@ static unsigned known_fields(const struct name_row *row, const struct json *inpu
     return known;
 }
 
-/* The row of the agent that asks; else the one, of whichever agent, that knows most of the fields. A name that is ours,
- * too, is another agent's only when the input has that agent's fields. */
+/* The row of the table for this tool: that of the agent that asks, else the row of any agent which knows most of the
+ * input's fields. A name that Nod itself uses counts as another agent's only when the input has fields of that
+ * agent. */
 static const struct name_row *find_row(struct str dialect, struct str name, const struct json *input)
 {
     const struct name_row *best = NULL;
@@ -258,7 +259,7 @@ static bool says_something(const struct json *value)
            (value->type == JSON_STRING && !str_empty(value->text) && !str_is(value->text, "false"));
 }
 
-/* A value that is taken out of the input. */
+/* Takes a value that Nod keeps beside the input (a folder, a patch), and not in it. */
 static void take_out(struct naming *n, struct str *ret_text, const struct json *value)
 {
     if (value->type == JSON_NULL)

@@ -98,7 +98,8 @@ static void withdraw(struct notify *n, const struct delivery *sent, bool again)
     }
 }
 
-/* Another one of the same channel is on its way, or was when its process died. */
+/* Whether another message of the same channel and route may still arrive: it is being sent, or was when its process
+ * died. */
 static bool is_followed(const struct delivery *sent)
 {
     for (const struct delivery *other = sent->asked->deliveries; other; other = other->next)
@@ -285,8 +286,8 @@ static void follow_request(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* A call of which nobody was to be told is not known here: it is when messages are planned for a person. NULL: it is
- * answered, or there is nobody to tell. */
+/* The call that a snooze or an assignment is about. A call of which nobody was to be told is not in the map; it is
+ * added if there are messages to plan now. NULL: it is answered, or nobody is to be told. */
 static struct asked *marked_call(struct notify *n, const struct event *event, struct str call, size_t plans)
 {
     ARENA_SCOPE(scratch);
@@ -297,7 +298,7 @@ static struct asked *marked_call(struct notify *n, const struct event *event, st
     return asked && !asked->answered ? asked : NULL;
 }
 
-/* The reminder for the end of an earlier snooze. */
+/* Drops the reminder that was planned for the end of an earlier snooze. */
 static void drop_wake(struct notify *n, struct asked *asked)
 {
     for (struct delivery *one = asked->deliveries; one; one = one->next) {
@@ -309,14 +310,15 @@ static void drop_wake(struct notify *n, struct asked *asked)
     }
 }
 
-/* Whether the person is told of it by then anyway. */
+/* Whether a message to the person about this call is due by then anyway. */
 static bool will_be_told(const struct notify *n, const struct asked *asked, struct str person, int64_t by_ms)
 {
     return ANY(const struct delivery *one = asked->deliveries; one; one = one->next,
                is_of(n, one, person) && !one->claimed && one->state != OVER && one->due_ms <= by_ms);
 }
 
-/* Whoever put the call off, or is to answer it, is reminded at the end. */
+/* Plans a reminder for the end of the snooze: to the person whom the call is assigned to, else to the one who
+ * snoozed it. */
 static void follow_snoozed(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -392,7 +394,8 @@ static void look_at_assignments(struct notify *n)
     }
 }
 
-/* One that is old is told of no more: whoever begins to be told now finds it in the log. */
+/* Plans alerts about tokens and keys. An old event makes none: a person who registers a device today is not told of
+ * last month. */
 static void follow_token(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -452,7 +455,8 @@ static void follow_response(struct notify *n, struct asked *asked, const struct 
     outbox_forget_if_over(n, asked);
 }
 
-/* Another process may know sooner than we do that a message must be withdrawn. */
+/* Finds the delivery that a process has claimed. It may be a withdrawal that this process has not planned yet: then
+ * it is planned now. */
 static struct delivery *find_claimed(struct notify *n, const struct event *event,
                                      const struct data_delivery_claimed *claim)
 {
@@ -468,7 +472,7 @@ static struct delivery *find_claimed(struct notify *n, const struct event *event
     return map_get(&n->ids, id);
 }
 
-/* Every claim begins a lease, also one that has lost: somebody is at work. */
+/* Takes a claim into memory. Every claim begins a lease, also one that came second: its process may be sending. */
 static void follow_claimed(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -552,7 +556,7 @@ static void follow_ended(struct notify *n, const struct event *event)
         outbox_forget_if_over(n, delivery->asked);
 }
 
-/* A clock that is fast at the other node holds nothing longer. */
+/* A person looks at the call at another node. The delay counts from now at most: that node's clock may be fast. */
 static void follow_held(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);

@@ -28,7 +28,7 @@ static bool is_word(char c)
            c == '.' || c == '+' || c == '/' || c == '=' || (unsigned char)c >= 0x80;
 }
 
-/* Bytes from here on that are a secret; 0: none. */
+/* How many bytes at the start of `text` belong to a secret (a known prefix and what follows it); 0: there is none. */
 static size_t secret_at(struct str text)
 {
     size_t n = 0;

@@ -128,7 +128,7 @@ static void go_kept(struct append *append)
     go_now(go);
 }
 
-/* Whether it must be said that the run is on its way: it was not begun, or it has failed. */
+/* Whether a new status must be stored before the run goes on: it has not begun, or it has failed. */
 static bool must_move(const struct run_op *go, const struct run_state *state)
 {
     if (go->id.n && !str_eq(go->id, state->id))
@@ -137,7 +137,7 @@ static bool must_move(const struct run_op *go, const struct run_state *state)
            (state->status == RUN_FAILED && go->id.n && state->parent.depth == 0);
 }
 
-/* A run that was pending, or has failed, is on its way from now on: whoever looks next takes it up. */
+/* Stores the status of a run that was pending or has failed, so that a process takes it up. */
 static void go_read(struct read *read)
 {
     struct run_op *go = read->arg;

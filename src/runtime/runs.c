@@ -106,7 +106,7 @@ static void say_alive(struct runtime *runtime)
     gate_keep(runtime->gate, append);
 }
 
-/* Three times within a lease, on a store that others use, too. */
+/* Renews the lease, three times within its length; only on a store that several processes use. */
 static void tick(void *arg)
 {
     struct runtime *runtime = arg;

@@ -400,7 +400,7 @@ bool run_state_of(struct arena *arena, const struct event *events, size_t count,
     return found;
 }
 
-/* Only of calls that are settled: a history for people may end in the middle of a turn. */
+/* Writes the results of calls that have one: a history for people may end in the middle of a turn. */
 static void write_results(struct json_out *out, struct arena *arena, const struct talk *talk, const struct turn *turn)
 {
     bool any = false;

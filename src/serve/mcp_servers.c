@@ -17,7 +17,7 @@ struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct
     bool projects = cli->settings.mcp_projects;
     *ret_servers = NULL;
     if (!chosen && access(path, F_OK) != 0)
-        return servers_new(STR_NONE, projects, ret_servers, err); /* it keeps what proxies report */
+        return servers_new(STR_NONE, projects, ret_servers, err); /* empty, for what proxies report */
     struct rc rc = file_read(&arena, path, LIMIT_BODY_BYTES, &text, err);
     /* The file names programs that we start, so nobody else may write it. */
     if (rc_ok(rc) && (stat(path, &st) != 0 || (st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022)))

@@ -24,7 +24,7 @@ struct check_row {
 
 static const struct resolved_path *look(void *arg, struct str path, bool place)
 {
-    (void)place; /* a check of a file of rules has time */
+    (void)place; /* looks everything up: speed does not matter here */
     struct resolved_path *found = arena_new(arg, struct resolved_path);
     *found = (struct resolved_path){.path = path, .real = links_follow(arg, path)};
     found->exists = links_reach(arg, path, &found->file, &found->shared);

@@ -19,7 +19,7 @@ enum {
     TIMEOUT_MS_MAX = 600000,
     LOOK_MS = 50,         /* how often cancelling is looked for */
     TELL_MS = 200,        /* how often what it writes is told */
-    TOLD_BYTES_MAX = 8 << 10, /* at a time: of more, the end */
+    TOLD_BYTES_MAX = 8 << 10, /* most that is told at a time; of more output, the last part */
 };
 
 /* A command that is waited for: its whole output for the result, and the part that was not told yet. */

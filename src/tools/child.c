@@ -162,8 +162,8 @@ static unsigned count_ports(const struct box_opened *opened)
     return count;
 }
 
-/* In this process, or in the executor's, which was handed the ends. The supervisor ends everything when `life` is
- * closed, also when this process is killed. */
+/* Starts a command: in the server's process, or in the executor's, to which the server has passed the descriptors.
+ * The supervisor kills the command when `life` is closed, also when the process that started it is killed. */
 struct rc child_spawn(const struct tool_use *use, const struct child_ends *ends, pid_t *ret_supervisor,
                       struct err *err)
 {

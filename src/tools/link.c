@@ -183,7 +183,7 @@ static struct rc ask(const struct tool_use *use, const char *what, struct str fi
     return error.n ? err_set(err, ERR_INVALID, "%.*s", STR_ARG(error)) : RC_OK;
 }
 
-/* The preview, which says by whom the files were seen: the server has not looked at them. */
+/* The preview with the name of the executor's user in it: people see who has looked at the files. */
 static struct str name_executor(const struct tool_use *use, const struct json *preview)
 {
     JSON_SCOPE(buf, out, FRAME_BYTES_MAX);

@@ -67,7 +67,8 @@ struct egress *mcp_box_egress(const struct server *server, int channel, const st
 
 /* ---- the tree ---- */
 
-/* Two repositories may have servers of the same name. */
+/* Makes the home folder of a server's program. Its path has a digest of the repository, because two repositories may
+ * have servers of the same name. */
 static struct rc keep_home(struct arena *arena, const struct server *server, const char *data, const char **ret_home,
                            struct err *err)
 {

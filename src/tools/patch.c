@@ -93,7 +93,7 @@ static void put_own_lines(struct json_out *out, struct patch_file *file)
     }
 }
 
-/* The file cannot be read, or is new: the patch itself is shown, and "fragment" says that lines around it are
+/* Shows the patch's own lines, for a file that cannot be read or is new; "fragment" says that the lines around are
  * missing. */
 static void put_own(struct json_out *out, struct patch_file *file)
 {

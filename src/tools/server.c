@@ -275,7 +275,8 @@ static void wait_a_little(struct server *server)
     CHECK(failed == 0 || failed == ETIMEDOUT);
 }
 
-/* Notes that the connection has ended. A web server that has forgotten our session has not failed: no delay follows. */
+/* Notes that the connection has ended. A web server that only forgot our session has not failed: it is used again
+ * without a delay. */
 static void look_at_link(struct server *server, int64_t now_us)
 {
     if (server->state != SERVER_READY || server->transport->alive(server->link))

@@ -11,7 +11,7 @@
 
 enum { LIST_AGE_US = 60 * 1000000 };
 
-/* The definition of a tool that holds. */
+/* The pinned definition of a tool. */
 struct pin {
     struct arena arena;
     struct str text, digest, definition;
@@ -47,7 +47,8 @@ void servers_pin(struct servers *servers, struct str root, struct str tool, cons
     pin_free(map_put(&servers->pins, pin_key(&arena, root, tool), pin));
 }
 
-/* Whether this definition is the one that holds; the text of the one that does, empty when there is none. */
+/* Whether the tool's definition is the pinned one. If it is not, *ret_before is the text of the pinned one; empty:
+ * none is pinned. */
 static bool holds(struct servers *servers, struct str root, const struct server_tool *tool, struct arena *arena,
                   struct str *ret_before)
 {

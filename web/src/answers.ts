@@ -77,7 +77,7 @@ export function undo(): boolean {
   return held !== null;
 }
 async function holds(item: Item, words: string): Promise<boolean> {
-  held?.(); // one at a time: the one before it was meant
+  held?.(); // sends the allow that is held back at the moment: only one is held at a time
   show(neighbour(item.key, 1));
   const sent = await new Promise<boolean>((done) => {
     const timer = setTimeout(() => done(true), HOLD_MS);

@@ -94,7 +94,7 @@ export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [
 ];
 export function act(key: string, setPanel: (panel: Panel) => void): void { void (answers(key, setPanel) || picks(key) || look(key)); }
 
-/* Picking for one answer to several, by key. */
+/* x picks the request on screen for a common answer, X all requests of its group. */
 function picks(key: string): boolean {
   const item = openItem() ?? (state.open !== null && isInbox() ? state.items.get(state.open) : undefined);
   if (!item || item.closed || !canAnswer() || (key !== "x" && key !== "X")) return false;

@@ -118,7 +118,7 @@ async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }
     for (const p of page.pendingApprovals as Pending[]) {
       p.toolCall.input ??= {};
       p.preview ??= { type: "generic" };
-      // The first page also has some of every agent: they come again in their order, and stand where they come last.
+      // A call of the first page may come again on a later one: that page is in the order of asking, so its place counts.
       all.delete(keyOf(p.sessionId, p.toolCallId));
       all.set(keyOf(p.sessionId, p.toolCallId), p);
     }

@@ -158,7 +158,7 @@ function App() {
   );
 }
 
-let dismissed = false; // Esc on a wide screen: the list, and nothing opened by itself
+let dismissed = false; // Esc was pressed on a wide screen: the list is shown, and no request opens by itself
 
 /* Two moves in a row are two events, and at the first of them the address is that of the second already: each move is
  * read from its own event, so that the screen that was left is left. */

@@ -86,7 +86,7 @@ export function AssignPanel({ item, close }: { item: Item; close: () => void }) 
   );
 }
 
-/* Beside the age, in a list and in the request. */
+/* The labels "snoozed" and "assigned" of a request, in the list and in the request itself. */
 export function Marks({ item, tag }: { item: Item; tag: "tag" | "chip" }) {
   const { assignee, snoozedUntil } = item.p;
   return <>

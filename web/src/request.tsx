@@ -99,7 +99,7 @@ function OpenFolder({ p }: { p: Pending }) {
 
 export function Why({ p }: { p: Pending }) {
   const { why, rule, source } = p.reason;
-  if (!rule && (isQuestion(p) || isPlan(p))) return null; // they are made to be asked
+  if (!rule && (isQuestion(p) || isPlan(p))) return null; // a question or a plan always needs a person: no reason to name
   return <><p class="why"><b>Needs your approval:</b> <Ticked text={why ?? "no rule answers it"} />
     {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>
     {source === "folder" && <OpenFolder p={p} />}</>;

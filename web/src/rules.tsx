@@ -162,7 +162,7 @@ function Try() {
 
 /* ---- the screen ---- */
 
-const IDLE_MS = 30 * 86400000; // a rule has had its chance
+const IDLE_MS = 30 * 86400000; // an allow rule without a single use after this time is listed
 
 function Tidy({ rules, revoke }: { rules: Rule[]; revoke: ((rule: Rule) => void) | null }) {
   const records = useRecords(720), { connection } = useStore(), now = useNow();

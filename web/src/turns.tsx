@@ -6,7 +6,7 @@ import { useNow } from "./store";
 import { ago, Shown } from "./text";
 import type { Pending } from "./types";
 
-const TURNS_MAX = 4, TEXT_MAX = 500, EVENTS_BACK = 2000; // of all sessions: what lies further back led to other calls
+const TURNS_MAX = 4, TEXT_MAX = 500, EVENTS_BACK = 2000; // EVENTS_BACK: how far to search the log of all sessions for these words
 
 interface Turn { who: string; text: string; at: string }
 

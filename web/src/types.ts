@@ -16,9 +16,9 @@ export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
   warnings?: (string | { text?: string; words?: string; level?: string })[];
   edit_mode?: string;
-  title?: string; fields?: { [key: string]: { title?: string; description?: string } };   // of an MCP tool, by its own schema
+  title?: string; fields?: { [key: string]: { title?: string; description?: string } };   // labels of an MCP tool's input, from the tool's schema
   fragment?: boolean;    // the numbers of its lines are those of the texts, not of the file
-  input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
+  input?: Json; files?: Preview[]; edits?: number;   // edits: number of edits that together make this difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
   file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; moved_to?: string; binary?: boolean;
   executor?: string;     // whose executor has seen the files, where the server does not see them itself
@@ -29,15 +29,15 @@ export interface Pending {
   toolCallId: string; sessionId: string; threadId: string; toolCall: { id: string; name: string; input: { [key: string]: Json } };
   agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
   suggestions: Suggestion[]; parts?: Part[]; digest: string;
-  warnings?: string[];   // of a preview that is left out of the list
-  risk?: string[]; riskWords?: string[]; risky?: boolean;   // what the judge says of it; risky is answered alone
+  warnings?: string[];   // the preview's warnings, where the list leaves the preview out
+  risk?: string[]; riskWords?: string[]; risky?: boolean;   // classes of risk, the same in words; risky: not to be allowed together with others
   people?: { need: number; have: { person: string; at: string; signed: boolean }[]; updatedInput?: Json }; // several must allow it
   snoozedUntil?: string; // a person put it off
   assignee?: string;     // the person who is to answer it
   nobodyWaits?: boolean; // whoever waited for the answer has hung up
   alerted?: boolean;     // nobody has answered for so long that it was told of once more
-  box?: "inside" | "outside" | "none"; // of a command that Nod itself would run
-  inFile?: boolean;      // in a list: the call by itself has its change in the file, for those who may answer
+  box?: "inside" | "outside" | "none"; // whether a command that Nod itself would run gets a box
+  inFile?: boolean;      // in a list: read alone, the call also has its difference within the file
   cut?: boolean;         // too large for the list: input and preview come with the call by itself
 }
 export interface Thread { id: string; parentId: string | null; title?: string; agent?: string; createdAt: string }

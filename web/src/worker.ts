@@ -8,7 +8,7 @@ export function startWorker(): void {
   if (!navigator.serviceWorker) return; // not here, or not over plain HTTP from another machine
   const types = (window as unknown as { trustedTypes?: Policies }).trustedTypes;
   const url = types ? types.createPolicy("nod-worker", { createScriptURL: () => PATH }).createScriptURL(PATH) : PATH;
-  void navigator.serviceWorker.register(url, { updateViaCache: "none" }).catch(() => { /* the page does without */ });
+  void navigator.serviceWorker.register(url, { updateViaCache: "none" }).catch(() => { /* without it the page only has no push messages */ });
 }
 
 export async function notify(title: string, options: NotificationOptions): Promise<void> {

@@ -6,7 +6,8 @@ static bool may_be_done(const struct turn_use *use)
     return use->asked && use->decided && !use->settled && !use->child;
 }
 
-/* Those that may be done now: one, or the first and all behind it that do not disturb each other. */
+/* The uses of tools to execute now, as bits: the first that may run alone, or the first and those after it that may
+ * run at the same time. */
 static uint64_t uses_to_execute(const struct turn_view *view)
 {
     uint64_t uses = 0;
