@@ -16,7 +16,7 @@ struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret
     if (m->json->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "it is no object");
     if (!rpc_is_plain(m->json))
-        return err_set(err, ERR_INVALID, "a member's name is written in other letters");
+        return err_set(err, ERR_INVALID, "a member's name is not spelled as the protocol has it");
     m->id = rpc_id(json_get(m->json, "id"));
     m->method = json_text(m->json, "method");
     m->params = json_get(m->json, "params");

@@ -168,7 +168,7 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
     static const char *const names[] = {"path", "content", "command", "args", "env", "cwd", "sessionId", NULL};
     *ret_ask = (struct acp_ask){0};
     if (!rpc_spelled(message->params, names))
-        return err_set(err, ERR_INVALID, "a member's name is written in other letters");
+        return err_set(err, ERR_INVALID, "a member's name is not spelled as the protocol has it");
     if (!str_empty(cwd) && cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "the folder must be an absolute path");
     if (str_is(message->method, "elicitation/create")) {

@@ -35,7 +35,7 @@ struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret
     TRY(json_parse_given(arena, text, &json, err));
     if (!rpc_is_plain(json) ||
         (str_is(json_text(json, "method"), "tools/call") && !rpc_spelled(json_get(json, "params"), names)))
-        return err_set(err, ERR_INVALID, "a member's name is written in other letters");
+        return err_set(err, ERR_INVALID, "a member's name is not spelled as the protocol has it");
     m->id = rpc_id(json_get(json, "id"));
     m->method = json_text(json, "method");
     m->params = json_get(json, "params");

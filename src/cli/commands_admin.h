@@ -103,7 +103,7 @@
       "Channels and routes are in notify.json in the data folder; docs/NOTIFY.md has examples.", )         \
     X(notify_list, "notify list", TALKS, "", "list the messages about calls that wait", "", )              \
     X(notify_test, "notify test", TALKS, "CHANNEL", "send a test message",                                 \
-      "Says what the receiver answered when it did not take it.", )                                        \
+      "Prints the receiver's answer when it refuses the message.", )                                       \
     X(pair, "pair", TALKS, "", "log a phone in, by a picture that its camera reads",                       \
       "Draws a QR code of a link that works once, within ten minutes, and prints a code that can be typed instead. " \
       "The phone must reach the server: --public-url and a certificate (nod tls init).",                   \

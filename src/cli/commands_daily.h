@@ -79,7 +79,7 @@
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
-      OPTION(0, "scope", "SCOPE", "with --always: session, project (of the session; else) or everywhere")   \
+      OPTION(0, "scope", "SCOPE", "with --always: where: session, project (if not given) or everywhere")    \
       OPTION(0, "for", "TIME", "with --always: good for so long")                                           \
       OPTION(0, "uses", "N", "with --always: good for so many calls")                                       \
       OPTION('m', "message", "WORDS", "tell the agent something")                                          \

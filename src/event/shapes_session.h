@@ -58,7 +58,7 @@
 
 #define RULE_TRUSTED_FIELDS(F)                                                        \
     F(text, path, "path", ALWAYS, "a project's file of rules or of MCP servers")      \
-    F(text, hash, "hash", SET, "of its content; trusted is only this")                \
+    F(text, hash, "hash", SET, "of its content: only this content is trusted")        \
     F(text, call, "toolCallId", SET, "the decision that it follows from")
 
 #define RULE_DISTRUSTED_FIELDS(F)                                                     \
@@ -103,8 +103,8 @@
 
 #define KEY_USED_FIELDS(F)                                                            \
     F(text, id, "id", ALWAYS, "the key that has signed")                              \
-    F(text, nonce, "nonce", SET, "of the request that was signed: it is good for one") \
-    F(number, counter, "counter", SET, "of the authenticator: it never goes back")
+    F(text, nonce, "nonce", SET, "nonce of the signed request, used up by it")        \
+    F(number, counter, "counter", SET, "the authenticator's counter, which never decreases")
 
 #define SESSION_ARCHIVED_FIELDS(F)                                                    \
     F(text, file, "archive", ALWAYS, "the archive's name, without its folder")        \

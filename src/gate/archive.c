@@ -70,7 +70,7 @@ static void *shed(void *arg)
     struct archivist *archivist = arg;
     struct err err = {0};
     if (rc_bad(store_shed(archivist->gate->store_url, &err)))
-        log_line(LOG_WARN, "room that archived sessions left was not given back", LOG_C("why", err.text));
+        log_line(LOG_WARN, "the disk space of archived sessions could not be freed", LOG_C("why", err.text));
     waker_wake(archivist->waker);
     return NULL;
 }

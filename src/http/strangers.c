@@ -82,7 +82,7 @@ bool http_strangers_room(struct http_server *server)
     const struct http_options *options = &server->options;
     bool full = server->strangers.count >= options->strangers_max;
     if (server->tcp_connections >= options->connections_max) {
-        warn(server, "as many connections as may be: further ones wait", server->tcp_connections);
+        warn(server, "the limit of connections is reached: further ones wait", server->tcp_connections);
         return send_away(server, NULL, false);
     }
     if (!full)
@@ -152,7 +152,7 @@ void http_strangers_hold(struct http_connection *connection, size_t bytes)
     if (connection->stranger)
         server->strangers.held += bytes;
     if (connection->stranger && server->strangers.held > server->options.strangers_bytes_max) {
-        warn(server, "answers that strangers do not read: the oldest of these connections are closed",
+        warn(server, "clients without a token do not read their answers: the oldest are closed",
              server->strangers.held);
         if (!send_away(server, NULL, true))
             http_connection_break(connection);

@@ -64,7 +64,7 @@ struct rc notify_read_press(const struct notify *n, struct arena *arena, const s
         if (str_eq(channel->name, press->channel) && channel->kind->read_press)
             return channel->kind->read_press(arena, channel, press, ret_token, err);
     }
-    return err_set(err, ERR_NOT_FOUND, "no such channel takes presses here");
+    return err_set(err, ERR_NOT_FOUND, "there is no such channel, or it takes no button presses");
 }
 
 enum { WAIT_MS = 5000, WAIT_LONG_MS = 45000 };

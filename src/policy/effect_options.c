@@ -9,7 +9,7 @@
 
 static const char *const unknown_why = "an option of it is not known";
 static const char *const telling_why = "an option of it is not known, and its name says that it may do more";
-static const char *const several_why = "an option of it is the beginning of several";
+static const char *const several_why = "a shortened option of it fits several options";
 
 /* ---- finding ---- */
 
@@ -316,7 +316,7 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
         e->coded = e->coded || option->arg == RISK_BIT_INTERPRETER || option->arg == RISK_BIT_DATABASE;
         return;
     case ROLE_CHANGES:
-        act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise tell")->flags = ACT_BY_OPTION;
+        act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise print")->flags = ACT_BY_OPTION;
         return;
     case ROLE_INSTEAD:
         e->instead = true;
@@ -374,7 +374,7 @@ static size_t take_long(struct effects *e, size_t i)
     /* When only a help text is known, a value that looks like a path is treated as a path. */
     if (option->mark == ROLE_TEXT && !e->row->known && (e->row->styles & STYLE_OPEN) &&
         value_is_path(str_sub(text, equals, text.n)))
-        act_add(e->s, ACT_OTHER, i, "an option of it hands a path on");
+        act_add(e->s, ACT_OTHER, i, "the value of an option may be a path");
     return take_option(e, option, i, equals < text.n ? equals + 1 : text.n);
 }
 

@@ -409,7 +409,7 @@ static struct rc open_ear(struct postgres_handle *handle, struct postgres_handle
         return RC_OK;
     if (rc_bad(postgres_connect(ear, 0, &deaf))) {
         if (handle->ear_after_us == 0)
-            log_line(LOG_WARN, "notifications do not come, looking instead", LOG_C("why", deaf.text));
+            log_line(LOG_WARN, "notifications cannot be received: the store is polled", LOG_C("why", deaf.text));
         handle->ear_after_us = clock_steady_us() + (int64_t)EAR_PAUSE_MS * 1000;
         return RC_OK;
     }

@@ -47,7 +47,7 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     static const char *const states[] = {[EGRESS_OPENED] = "an MCP server reaches a host",
                                          [EGRESS_REFUSED] = "an MCP server was refused a host",
-                                         [EGRESS_CLOSED] = "an MCP server no longer reaches a host"};
+                                         [EGRESS_CLOSED] = "an MCP server's connections to a host have ended"};
     const struct server *server = ((const struct mcp_net *)(const void *)host)->server;
     log_line(use->state == EGRESS_REFUSED ? LOG_WARN : LOG_INFO, states[use->state], LOG_S("server", server->name),
              LOG_C("host", use->target.host), LOG_I("port", use->target.port), LOG_I("up", use->up),

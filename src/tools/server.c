@@ -137,7 +137,7 @@ static bool take_page(struct server *server, struct tool_listing *list, const st
 {
     for (const struct json *t = tools && tools->type == JSON_ARRAY ? tools->first : NULL; t; t = t->next) {
         if (list->looked_at++ == LOOKED_AT_MAX) {
-            left_out(server, json_text(t, "name"), "there are too many; nor is what follows it looked at");
+            left_out(server, json_text(t, "name"), "there are too many; the rest of the list is not read");
             return false;
         }
         take_tool(server, list, t);

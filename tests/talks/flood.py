@@ -365,7 +365,7 @@ def test_people_have_room_when_connections_are_full(world):
     socks = [server.raw() for _ in range(20)]
     must(server.admin().get("/api/me").status == 200, "the Unix socket answers")
     must(known.get("/api/me", connection=kept[0]).status == 200, "who is there is served")
-    eventually(lambda: "as many connections as may be" in server.log(), "the log says so")
+    eventually(lambda: "the limit of connections is reached" in server.log(), "the log says so")
     for connection in kept[1:]:
         connection.close()
     must(known.get("/api/me", timeout=3 * PATIENCE).status == 200, "and then there is room again")

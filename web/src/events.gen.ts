@@ -264,7 +264,7 @@ export interface RuleUsedData {
 export interface RuleTrustedData {
   change: "trusted";
   path: string; // a project's file of rules or of MCP servers
-  hash?: string; // of its content; trusted is only this
+  hash?: string; // of its content: only this content is trusted
   toolCallId?: string; // the decision that it follows from
 }
 
@@ -306,8 +306,8 @@ export interface KeyAddedData {
 export interface KeyUsedData {
   change: "key_used";
   id: string; // the key that has signed
-  nonce?: string; // of the request that was signed: it is good for one
-  counter?: number; // of the authenticator: it never goes back
+  nonce?: string; // nonce of the signed request, used up by it
+  counter?: number; // the authenticator's counter, which never decreases
 }
 
 /** A person's key is revoked. */

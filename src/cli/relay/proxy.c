@@ -668,7 +668,7 @@ void proxy_from_server(void *arg, struct str line)
         }
     } else if (json->type == JSON_OBJECT && (!rpc_is_plain(json) || !is_spelled(json_get(json, "result")) ||
                                              (tells_of_task(json) && !is_spelled(json_get(json, "params"))))) {
-        note_dropped(proxy, "the server", "a member's name is written in other letters");
+        note_dropped(proxy, "the server", "a member's name is not spelled as the protocol has it");
         lose_answer(proxy, &arena, line);
         return;
     } else if (json->type == JSON_OBJECT) {
