@@ -62,7 +62,7 @@ enum tint body_tint(char mark)
     return TINT_NONE;
 }
 
-/* `shown`, with the words for the right end of its line behind it, if this is the line's last row and they fit. */
+/* Adds the words for the right end of the line to `shown`, if this is the last row of the line and they fit. */
 static struct str with_right(struct arena *arena, struct body_rows *rows, struct str shown)
 {
     unsigned taken = text_width(shown) + text_width(rows->right);

@@ -167,7 +167,7 @@ static bool script_covered(struct covering *c, struct act *act)
 /* The act that the program's own name says: cp writes its target, rm removes. */
 static bool act_natural(const struct act *act) { return act->path.text.p && (act->flags & ACT_NATURAL); }
 
-/* A rule on a program means the session's folder, unless a rule on paths says more. */
+/* Whether an act leaves the session's folder, which a rule on a program does not cover without a rule on the path. */
 static bool act_outside(struct covering *c, const struct act *act)
 {
     if (c->j->rules_alone)

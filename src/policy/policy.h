@@ -164,7 +164,7 @@ struct verdict {
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
     bool risky;        /* answered alone */
     unsigned people;   /* how many persons must allow it, as in rule_source */
-    struct sweep sweep; /* for an allow: the files that parts without a rule read and do not name */
+    struct sweep sweep; /* for an allow: files that parts without a rule read without naming them */
     bool listed;       /* for an allow: such a part reads files that a listing names */
     const struct verdict_part *parts; /* the parts of a command, in order */
     size_t part_count;

@@ -64,7 +64,7 @@ struct html_page {
     bool started;       /* some text has been written */
     unsigned pre;       /* how deep in <pre> */
     struct str link;    /* where the open <a> leads */
-    size_t link_from;   /* where its text begins; 0: none is open */
+    size_t link_from;   /* position in `out` at which the text of the open link begins; 0: no link is open */
 };
 
 struct tag {

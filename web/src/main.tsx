@@ -160,8 +160,8 @@ function App() {
 
 let dismissed = false; // Esc was pressed on a wide screen: the list is shown, and no request opens by itself
 
-/* Two moves in a row are two events, and at the first of them the address is that of the second already: each move is
- * read from its own event, so that the screen that was left is left. */
+/* Reads the screen to show from the event of a move. The address bar will not do: when two moves follow each other, it
+ * already has the second address while the first event is handled. */
 function readRoute(moved?: HashChangeEvent): void {
   const before = state.route;
   if (location.hash === "#/log") location.replace("#/history"); // its name in older links
