@@ -10,10 +10,10 @@
  * process knows, by number and by link. After a gap, a notification without events or a lost connection the store is
  * read, and so it is once a second at least, which compares the last link again.
  *
- * Every role that may connect to the database can notify. So events are believed only when the connection that sent
- * them belongs to the follower's own role, which might as well have written them into the tables. The server names the
- * process that sent a notification; which processes are of this role is asked with a look, and holds for a second: the
- * system gives out a process number again only after all the others.
+ * Every role that may connect to the database can notify. So events, and how far the store is durable, are believed
+ * only when the connection that sent them belongs to the follower's own role, which might as well have written them
+ * into the tables. The server names the process that sent a notification; which processes are of this role is asked
+ * with a look, and holds for a second: the system gives out a process number again only after all the others.
  */
 #include "store/postgres_notice.h"
 
@@ -165,11 +165,24 @@ bool notices_take(struct notices *notices, struct memory *memory, struct str own
         notices->missed = true;
         return true;
     }
-    memory_note_durable(memory, seq);
+    bool believed = is_peer(notices, pid);
+    if (believed)
+        memory_note_durable(memory, seq);
     if (str_eq(node, own))
         return false;
-    notices->missed = notices->missed || !is_peer(notices, pid) || !add_notice(notices, rest, seq);
+    if (!believed) {
+        notices->stranger = pid;
+        notices->stranger_seq = seq;
+    }
+    notices->missed = notices->missed || !believed || !add_notice(notices, rest, seq);
     return true;
+}
+
+void notices_know_peers(struct notices *notices, struct memory *memory)
+{
+    if (is_peer(notices, notices->stranger))
+        memory_note_durable(memory, notices->stranger_seq);
+    notices->stranger = 0; /* its number may be given to another */
 }
 
 bool notices_answer(struct notices *notices, struct memory *memory, struct read *read)

@@ -32,6 +32,8 @@ struct notices {
     size_t peer_count;
     int64_t peers_us;      /* when they were asked for, by the steady clock; 0: never */
     bool peers_hidden;     /* the server does not tell this role */
+    int stranger;          /* the last process that was no peer, and how far it said that the store is durable */
+    uint64_t stranger_seq;
 };
 
 /* Writes the events of a group, before its numbers are final. Leaves `out` empty when they are too large. */
@@ -46,6 +48,8 @@ bool notices_take(struct notices *notices, struct memory *memory, struct str own
 /* Answers the follower's read from what was notices. False: the store must be read. */
 bool notices_answer(struct notices *notices, struct memory *memory, struct read *read);
 void notices_clear(struct notices *notices);
+/* After the peers were asked for: one of them may be the process that was not known when it notified. */
+void notices_know_peers(struct notices *notices, struct memory *memory);
 /* Whether it is time to ask who the peers are. */
 bool notices_peers_due(const struct notices *notices);
 

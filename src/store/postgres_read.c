@@ -329,6 +329,7 @@ static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, st
     TRY(rc);
     for (int i = 0, count = pq.PQntuples(rows); i < count && notices->peer_count < PEERS_MAX; i++)
         notices->peers[notices->peer_count++] = row_int(rows, i, 0);
+    notices_know_peers(notices, handle->memory);
     return RC_OK;
 }
 

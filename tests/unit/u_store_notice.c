@@ -206,6 +206,28 @@ static void strangers_are_not_believed(void **state)
     ear->notices.peers_us -= 2000000;
     assert_true(hear(ear, "w_1", &last, PEER));
     assert_int_equal(answered(ear, 50), -1);
+    assert_int_equal(memory_durable(ear->memory), 0);
+    free_ear(ear);
+}
+
+/* How far the store is durable is believed of the same processes; of one that was not known, once it is. */
+static void strangers_do_not_say_what_is_durable(void **state)
+{
+    (void)state;
+    struct ear *ear = new_ear();
+    for (int i = 0; i < 2; i++) {
+        (void)notices_take(&ear->notices, ear->memory, STR("w_own"), PEER + 1, i ? "w_own 999" : "w_1 999");
+        notices_know_peers(&ear->notices, ear->memory);
+        ear->notices.peers[ear->notices.peer_count++] = PEER + 1; /* the number was given out again */
+        notices_know_peers(&ear->notices, ear->memory);
+        ear->notices.peer_count--;
+        assert_int_equal(memory_durable(ear->memory), 0);
+    }
+    assert_true(notices_take(&ear->notices, ear->memory, STR("w_own"), PEER + 2, "w_1 60"));
+    assert_int_equal(memory_durable(ear->memory), 0);
+    ear->notices.peers[ear->notices.peer_count++] = PEER + 2;
+    notices_know_peers(&ear->notices, ear->memory);
+    assert_int_equal(memory_durable(ear->memory), 60);
     free_ear(ear);
 }
 
@@ -215,7 +237,7 @@ int main(void)
         cmocka_unit_test(a_group_is_read_as_it_was_written), cmocka_unit_test(what_is_cut_off_or_changed_is_not_read),
         cmocka_unit_test(a_large_group_is_not_written),      cmocka_unit_test(groups_in_a_row_are_taken),
         cmocka_unit_test(own_groups_are_left_out),           cmocka_unit_test(what_does_not_follow_is_read),
-        cmocka_unit_test(strangers_are_not_believed),
+        cmocka_unit_test(strangers_are_not_believed),        cmocka_unit_test(strangers_do_not_say_what_is_durable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
