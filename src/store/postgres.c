@@ -313,23 +313,29 @@ static struct rc prepare_all(struct postgres_handle *handle, struct err *err)
     return postgres_end(handle, err);
 }
 
-/* Stores that share a database lie in schemas of their own, and so do their notifications. */
-static struct rc learn_channel(struct postgres_handle *handle, struct err *err)
+static struct rc check_schema(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(row);
-    TRY(postgres_ask(handle, "SELECT 'nod_' || oid::text FROM pg_namespace WHERE nspname = current_schema()", &row,
-                     err));
-    if (pq.PQntuples(row) != 1 || !str_c(row_str(row, 0, 0), handle->channel, sizeof handle->channel))
+    TRY(postgres_ask(handle, "SELECT 1 FROM pg_namespace WHERE nspname = current_schema()", &row, err));
+    if (pq.PQntuples(row) != 1)
         return fail_in_words(handle, ERR_NOT_FOUND, "the schema of the search_path does not exist", err);
     return RC_OK;
 }
 
+static struct rc learn_channel(struct postgres_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(row);
+    TRY(postgres_ask(handle, "SELECT " CHANNEL, &row, err));
+    if (pq.PQgetisnull(row, 0, 0) || !str_c(row_str(row, 0, 0), handle->channel, sizeof handle->channel))
+        return fail_in_words(handle, ERR_CORRUPT, "the table meta does not name the channel of the store", err);
+    return RC_OK;
+}
+
+/* The statement does not name the channel, because roles that watch the server may see statements. */
 static struct rc listen_to_channel(struct postgres_handle *handle, struct err *err)
 {
     RESULT_SCOPE(done);
-    char text[CHANNEL_BYTES + 16];
-    (void)snprintf(text, sizeof text, "LISTEN %s", handle->channel);
-    return postgres_ask(handle, text, &done, err);
+    return postgres_ask(handle, "DO $$ BEGIN EXECUTE 'LISTEN ' || " CHANNEL "; END $$", &done, err);
 }
 
 /* Sets up a connection of our own once, and one behind a pooler in every transaction. */
@@ -344,11 +350,13 @@ static struct rc set_up(struct postgres_handle *handle, struct err *err)
 {
     TRY(connect_once(handle, err));
     TRY(settle_in(handle, err));
-    TRY(learn_channel(handle, err));
+    TRY(check_schema(handle, err));
     if (handle->role == BACKEND_WRITER && !handle->migrated) {
         TRY(postgres_migrate(handle, err));
         handle->migrated = true;
     }
+    if (handle->role == BACKEND_WRITER)
+        TRY(learn_channel(handle, err));
     TRY(prepare_all(handle, err));
     return handle->role == BACKEND_FOLLOWER && !handle->ear ? listen_to_channel(handle, err) : RC_OK;
 }

@@ -227,7 +227,14 @@ static const char *const step_7[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+/* Whoever may connect may LISTEN, so the channel has a name that only those know who may read the tables. */
+static const char *const step_8[] = {
+    "INSERT INTO meta SELECT 'channel', ('x' || left(replace(gen_random_uuid()::text, '-', ''), 12)"
+    " || right(gen_random_uuid()::text, 4))::bit(64)::bigint",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

@@ -32,6 +32,10 @@ enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
     " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
 #define TAKE_LOCK "pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)"
 
+/* Stores that share a database lie in schemas of their own, and so do their notifications. */
+#define CHANNEL "(SELECT 'nod_' || n.oid || '_' || to_hex(m.value) FROM pg_namespace n, meta m"        \
+    " WHERE n.nspname = current_schema() AND m.name = 'channel')"
+
 /* The parameters of put(): the events, heads, requests opened and answered of a group as columns; then the heads as
  * they were before it, calls that must be new, the last event that is known, where parts end, and which version writes.
  */

@@ -412,7 +412,7 @@ def test_a_store_without_parts_is_brought_up_to_date(pg, world):
         *(f"ALTER INDEX events_1_{name} RENAME TO {new}" for name, new in (
             ("pkey", "events_pkey"), ("by_chain", "events_by_chain"), ("session_changes", "session_changes"), ("token_changes", "token_changes"),
             ("rule_changes", "rule_changes"), ("runs", "runs"))),
-        "DROP TABLE parts", "DELETE FROM meta WHERE name = 'part_seqs'", "UPDATE meta SET value = 2 WHERE name = 'schema_version'")
+        "DROP TABLE parts", "DELETE FROM meta WHERE name IN ('part_seqs', 'channel')", "UPDATE meta SET value = 2 WHERE name = 'schema_version'")
     must("version 2" in world.nod("verify", "--store", url, exits=5).stderr, "as it was")
     node = world.server("--store", url, *golden_files.QUIET, data=data)
     admin = node.admin()

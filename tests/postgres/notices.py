@@ -87,7 +87,7 @@ def forged_answer(url, call):
 
 def notify(pg, url, role, payload):
     """From a connection that has been there for a while, so that the nodes have seen whose it is."""
-    channel = sql(url, "SELECT 'nod_' || oid FROM pg_namespace WHERE nspname = current_schema()")[0]
+    channel = sql(url, "SELECT 'nod_' || oid || '_' || to_hex(value) FROM pg_namespace, meta WHERE nspname = current_schema() AND name = 'channel'")[0]
     done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", f"payload={payload}", "-v", f"channel={channel}",
                            url.replace("postgres:", "postgresql:", 1).replace("user=nod", f"user={role}")],
                           input="SELECT pg_sleep(1.5);\nSELECT pg_notify(:'channel', :'payload');\n",
@@ -122,5 +122,25 @@ def test_a_forged_notification_is_not_believed(pg, world):
         must(answers == ["allowed"], f"the words are those that nodes understand: {answers}")
         for one in (a, b):
             must(one.process.wait(PATIENCE) == 1 and "history" in one.log(), f"it goes on with what is not kept:\n{one.log()[-2000:]}")
+    finally:
+        pg.sql("DROP ROLE stranger", "template1")
+
+
+def test_a_role_without_rights_does_not_hear_what_is_kept(pg, world):
+    """LISTEN needs no right but to connect. The name of the channel stands in a table."""
+    _, _, admin, person, url = two_nodes(pg, world)
+    session = admin.session(**ASK)
+    pg.sql("CREATE ROLE stranger LOGIN", "template1")
+    try:
+        stranger = url.replace("postgres:", "postgresql:", 1).replace("user=nod", "user=stranger")
+        names = sql(url, "SELECT 'nod_' || oid FROM pg_namespace")
+        heard = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", stranger], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        heard.stdin.write("".join(f"LISTEN {name};\n" for name in names) + "SELECT 'ready';\n")
+        heard.stdin.flush()
+        must(heard.stdout.readline() == "ready\n", "it may connect")
+        admin.call(session["threadId"], "Bash", {"command": "make it-is-private"}, id="c1")
+        eventually(person.pending, "the other node knows of it")
+        seen = heard.communicate("SELECT * FROM meta;\nSELECT query FROM pg_stat_activity WHERE query LIKE '%LISTEN%';\n")[0]
+        must("it-is-private" not in seen and "nod_" not in seen and "permission denied" in seen, f"a role without rights hears: {seen}")
     finally:
         pg.sql("DROP ROLE stranger", "template1")
