@@ -301,10 +301,13 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
     return RC_OK;
 }
 
+/* The kernel is asked, too: the reading thread may not have run since the program died, and a call that is handed to a
+ * dead program has an unknown effect where a new one would have been asked. */
 static bool alive(struct link *link)
 {
+    struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
     LOCK_SCOPE(&link->lock);
-    return !link->ended;
+    return !link->ended && poll(&process, 1, 0) <= 0;
 }
 
 /* Sleeps until something came, at most so long. The lock is held. */

@@ -1,4 +1,5 @@
 """MCP servers as further tools, from outside: scripted servers over the real wire, the real binary, a scripted model."""
+import contextlib
 import json
 import os
 import signal
@@ -180,6 +181,16 @@ def test_no_is_no(stage):
     must("mcp__one__echo" not in names_in(model.requests[-1]), "it is offered after a no")
 
 
+def kill_and_see_it_dead(pid):
+    """Until it is a zombie: its parent, which may reap it much later, can know from then on."""
+    def is_dead():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+        return True
+    os.kill(pid, signal.SIGKILL)
+    eventually(is_dead, "the end of the program")
+
+
 def test_a_call_that_was_shown_is_not_made_when_its_tool_changed(stage):
     folder = folder_of(stage, "one")
     offer(folder, tool("echo"))
@@ -189,7 +200,7 @@ def test_a_call_that_was_shown_is_not_made_when_its_tool_changed(stage):
     asked = run.pending()[0]
     must(asked["preview"]["description"] == "says something", asked)
     offer(folder, tool("echo", "does something else"))
-    os.kill(pids_of(folder)[0], signal.SIGKILL)  # it comes back with another definition
+    kill_and_see_it_dead(pids_of(folder)[0])  # it comes back with another definition
     client.decided(run.session, asked["toolCallId"], "allow_once", digest=asked["digest"])
     must(run.over()["status"] == "completed", run.state())
     told = results_in(model.requests[-1])[0]
