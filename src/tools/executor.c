@@ -162,8 +162,6 @@ static struct rc check_files(const struct executor *executor, const struct tool_
                              struct err *err)
 {
     struct plan plan;
-    if (!str_empty(files) && executor->digest && !str_eq(executor->digest(use), files))
-        return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was done", STR_ARG(use->name));
     if (str_empty(files) || !executor->plan)
         return RC_OK;
     TRY(executor->plan(use, &plan, err));
@@ -183,8 +181,11 @@ struct tool_result tool_do(const struct tool_use *use, struct str files)
         return link_do(use, files);
     if (rc_ok(rc))
         rc = check_files(executor, use, files, &err);
-    if (rc_ok(rc))
-        rc = executor->run(use, &result.text, &err);
+    if (rc_ok(rc)) {
+        struct tool_use shown = *use;
+        shown.shown = executor->digest ? files : STR_NONE;
+        rc = executor->run(&shown, &result.text, &err);
+    }
     result.is_error = rc_bad(rc);
     if (rc_bad(rc) && str_empty(result.text))
         result.text = arena_str(use->arena, str_of(err.text));

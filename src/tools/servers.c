@@ -224,7 +224,8 @@ static struct server *server_of(const struct tool_use *use, struct str *ret_root
     return NULL;
 }
 
-/* Finds the tool as its server offers it now; fails when the definition is not the pinned one. May start the server. */
+/* Finds the tool as its server offers it now; fails when the definition is not the pinned one, or another one than was
+ * shown. May start the server. */
 static struct rc find(const struct tool_use *use, struct found_tool *ret_found, struct err *err)
 {
     struct str root = STR_NONE;
@@ -251,6 +252,8 @@ static struct rc find(const struct tool_use *use, struct found_tool *ret_found, 
     if (!same)
         return err_set(err, ERR_INVALID, "%.*s was changed by its server, and no person has agreed to that yet",
                        STR_ARG(use->name));
+    if (use->shown.n && !str_eq(ret_found->digest, use->shown))
+        return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was done", STR_ARG(use->name));
     return RC_OK;
 }
 
