@@ -398,7 +398,7 @@ bool judge_target_unreadable(struct judging *j, struct str target)
 
 bool policy_hides(struct str path, struct str own)
 {
-    return target_name_protected(path, true) || target_secret(path, false) ||
+    return str_empty(path) || target_name_protected(path, true) || target_secret(path, false) ||
            (!str_empty(own) && path_within(path, own));
 }
 

@@ -178,7 +178,7 @@ const char *risk_name(unsigned number), *risk_words(unsigned number);
 bool policy_covers(struct arena *arena, const struct question *question);
 /* Like policy_covers, but parts that only read pass without a rule, too. */
 bool policy_lets_pass(struct arena *arena, const struct question *question);
-/* Whether a search leaves the file or folder out: protected, or a secret by its name. `own` is Nod's data. */
+/* Whether a search leaves the path out: protected, a secret by its name, or empty (a circle of links). `own`: Nod's. */
 bool policy_hides(struct str path, struct str own);
 
 /* ---- suggestions ---- */

@@ -157,3 +157,19 @@ def test_names_with_blanks_make_a_listing_asked_about(world):
             must(judged(line) == "awaiting", f"{line} with {name}")
         must(judged("git ls-files") == "allowed", "the listing alone reads nothing")
         os.remove(name)
+
+
+def test_links_in_a_circle_are_asked_about(world):
+    """Where they lead nobody can say. What looks at files before it answers must not fall over them."""
+    world.environment.pop("NOD_READ_ONLY_COMMANDS")
+    _, admin, project, made = begun(world)
+    for name in (".env", "sub/.env"):
+        os.remove(os.path.join(project, name))
+    os.symlink("circle", os.path.join(project, "circle"))
+    for tool, given in (("Edit", {"file_path": "circle/x", "old_string": "a", "new_string": "b"}), ("Write", {"file_path": "circle", "content": "a"}),
+                        ("Read", {"file_path": "circle"}), *(("Bash", {"command": line}) for line in (
+                            "cat circle", "cat *", "grep -r x .", "cat $(git ls-files)", "find . | xargs cat", "cd circle && cat x", "echo x > circle/y"))):
+        status = admin.call(made["threadId"], tool, given)["status"]
+        must(status == "awaiting", f"{tool} {given}: {status}")
+    os.remove(os.path.join(project, "circle"))
+    must(admin.call(made["threadId"], "Bash", {"command": "grep -r x ."})["status"] == "allowed", "without them it passes")
