@@ -20,7 +20,9 @@ struct late_event {
     uint64_t request_seq; /* of a response: its request, if that was kept in an earlier group */
     int64_t kind;
     bool answered; /* of a request: its response is late, too */
+    bool ends_group;
     struct digest hash;
+    struct digest group; /* if it ends one, its link in the chain of groups; known when the tables are filled */
     struct str session, thread, call; /* as far as its rows need them */
     struct late_event *before;
 };
@@ -50,7 +52,6 @@ struct sqlite_handle {
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
     struct late_events late;
-    struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     unsigned data_version;  /* sqlite_note_version */
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
     unsigned tidy_at_frames;
@@ -116,7 +117,7 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
 /* 0 for an empty database; refuses a version newer than this program. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
 int sqlite_schema_known(void);
-enum { SQLITE_VERSION_LATE = 6 }; /* the first with late tables */
+enum { SQLITE_VERSION_LATE = 6, SQLITE_VERSION_GROUPS_LATE = 8 }; /* the first with late tables, and with late groups */
 /* Creates the tables or brings them up to this version. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
 /* Fills the late tables of a database that has events and nothing else, and is written once. */

@@ -1,11 +1,12 @@
-/* The tables that are filled late: which events a session has, which a call has, the end of each chain, and which calls
- * wait for an answer.
+/* The tables that are filled late: which events a session has, which a call has, the end of each chain, which calls
+ * wait for an answer, and the chain of groups.
  *
  * A page costs a commit the same whether one row of it changes or fifty. So a commit writes its events, and these
  * tables get the rows of some hundred events at once. `indexed` in meta says up to which event they are complete.
  * They are filled from the events alone, in one transaction with `indexed`: a crash loses nothing, because the next
- * start finds the events after `indexed` and does the same. What their rows need of the events is kept in memory
- * meanwhile (`handle->late`), and read again after a failure or when another program has written.
+ * start finds the events after `indexed` and does the same. It makes one group of them, because it does not know which
+ * were committed together; until then nothing shows that some of them were cut off. What their rows need of the events
+ * is kept in memory meanwhile (`handle->late`), and read again after a failure or when another program has written.
  *
  * Until then the writer knows the sessions and calls of these events from its memory (memory.h). When it has forgotten
  * them, it fills the tables before it looks anything up. Readers ask the same memory for a call; else they look at the
@@ -71,6 +72,7 @@ void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows)
         const struct event *event = row->event;
         struct late_event late = {.seq = event->seq, .chain = row->chain, .call_seq = row->call_seq, .no = event->no,
                                   .request_seq = row->closes, .kind = event->kind, .hash = row->hash};
+        late.ends_group = i + 1 == rows->count;
         add_strings(&handle->late, add_event(&handle->late, late), event);
     }
 }
@@ -186,6 +188,15 @@ static void bind_open(struct sqlite_handle *handle, enum sqlite_sql sql, int at,
     sqlite_bind_str(handle, sql, at + 4, request->call);
 }
 
+static bool ends_group(const struct late_event *event) { return event->ends_group; }
+
+static void bind_group(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+{
+    sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
+    sqlite_bind_blob(handle, sql, at + 1, &event->group);
+}
+
+static const struct late_table groups = {SQL_LATE_GROUP, SQL_LATE_GROUP_16, 2, ends_group, bind_group};
 static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 3, is_event, bind_session};
 static const struct late_table calls = {SQL_LATE_CALL, SQL_LATE_CALL_16, 3, is_call, bind_call};
 static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, is_of_call, bind_of_call};
@@ -246,6 +257,43 @@ static struct rc take_answered(struct sqlite_handle *handle, struct late_event *
     return RC_OK;
 }
 
+/* The last group that is listed: the seq of its last event, and its hash. */
+static struct rc find_last_group(struct sqlite_handle *handle, uint64_t *ret_end, struct digest *ret_hash,
+                                 struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, SQL_LAST_GROUP, &row, err));
+    bool whole = row && sqlite_digest(handle->statements[SQL_LAST_GROUP], 1, ret_hash);
+    *ret_end = row ? (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_GROUP], 0) : 0;
+    if (row)
+        sqlite_reset(handle, SQL_LAST_GROUP);
+    return whole ? RC_OK : err_set(err, ERR_CORRUPT, "%s: the last group has no proper link: see `nod verify`",
+                                   handle->path);
+}
+
+/* The hashes over groups (chain.c); the events are in their order, and the last of them ends a group. The groups of a
+ * store of schema 7 are ahead of the other tables. */
+static struct rc link_groups(struct sqlite_handle *handle, struct late_event **events, size_t count, struct err *err)
+{
+    struct digest before = {0};
+    uint64_t end = 0;
+    TRY(find_last_group(handle, &end, &before, err));
+    struct digest_sum *sum = chain_group_begin(&before);
+    for (size_t i = 0; i < count; i++) {
+        struct late_event *event = events[i];
+        bool listed = event->seq <= end;
+        event->ends_group = !listed && (event->ends_group || i + 1 == count);
+        if (!listed)
+            chain_group_add(sum, &event->hash);
+        if (!event->ends_group)
+            continue;
+        event->group = chain_group_end(sum, event->seq);
+        sum = chain_group_begin(&event->group);
+    }
+    (void)digest_sum_end(sum);
+    return RC_OK;
+}
+
 static struct rc put_all(struct sqlite_handle *handle, struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -253,6 +301,8 @@ static struct rc put_all(struct sqlite_handle *handle, struct err *err)
     struct late_event **events = arena_array(&scratch, struct late_event *, count);
     for (struct late_event *event = handle->late.last; event; event = event->before)
         events[--i] = event;
+    TRY(link_groups(handle, events, count, err));
+    TRY(put_rows(handle, &groups, events, count, err));
     TRY(put_rows(handle, &calls, events, count, err));
     qsort(events, count, sizeof(struct late_event *), by_session);
     TRY(put_rows(handle, &of_sessions, events, count, err));

@@ -42,7 +42,6 @@ enum { LATE_ROWS = 16 };
     X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
     X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
     X(LAST_GROUP, FOR_WRITER, "SELECT last_seq, hash FROM groups ORDER BY last_seq DESC LIMIT 1")       \
-    X(GROUP_ADD, FOR_WRITER, "INSERT INTO groups(last_seq, hash) VALUES(?1, ?2)")                       \
     X(HEAD, FOR_BOTH, "SELECT first_seq, last_seq, changed_seq, hash, archived_seq, no FROM chains"     \
       " WHERE session_id = ?1")                                                                         \
     X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash, no)" \
@@ -62,6 +61,7 @@ enum { LATE_ROWS = 16 };
     LATE_TABLE(X, OF_CALL, "INSERT OR FAIL INTO call_events(call_seq, kind, seq) VALUES", "(?, ?, ?)")  \
     LATE_TABLE(X, OPEN, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"       \
       " thread_id, call_id, deadline_ms) VALUES", "(?, ?, ?, ?, ?, 0)")                                 \
+    LATE_TABLE(X, GROUP, "INSERT OR FAIL INTO groups(last_seq, hash) VALUES", "(?, ?)")                 \
     X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(LATE_UNTIL, FOR_WRITER, "UPDATE meta SET value = ?1 WHERE name = 'indexed'")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \

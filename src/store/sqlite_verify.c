@@ -6,6 +6,7 @@
  * what the keys of the late tables promise (sqlite_late.c): they are compared with the events they are made from, and
  * with those that are not in them yet.
  */
+#include "base/limits.h"
 #include "store/sqlite.h"
 #include "store/verify.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 enum { PIECE_EVENTS = 20000, TRIES_MAX = 5 };
+enum { LATE_EVENTS_MOST = 8 * LIMIT_GROUP_APPENDS }; /* so many are never late: the next group fills the tables */
 
 struct sqlite_walk {
     struct sqlite3 *db;
@@ -73,24 +75,36 @@ static struct rc check_event(struct sqlite_walk *walk, struct sqlite3_stmt *row,
     return RC_OK;
 }
 
-/* The next PIECE_EVENTS events by seq, over the table itself (NOT INDEXED), each with the group that it ended. */
-static struct rc check_piece(struct sqlite_walk *walk, bool *ret_end, struct err *err)
+/* The next events by seq, not beyond `last` and at most `most` (-1: all), over the table itself (NOT INDEXED), each
+ * with the group that it ended. */
+static struct rc check_events(struct sqlite_walk *walk, int64_t last, int64_t most, int64_t *ret_count, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row = true;
     TRY(sqlite_prepare(walk->db,
                        "SELECT " EVENT_COLUMNS_E ", e.hash, chain, call_seq, g.hash FROM events e NOT INDEXED"
-                       " LEFT JOIN groups g ON g.last_seq = e.seq WHERE seq >= ?1 ORDER BY seq LIMIT ?2", &rows, err));
+                       " LEFT JOIN groups g ON g.last_seq = e.seq WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3",
+                       &rows, err));
     CHECK(sqlite3_bind_int64(rows, 1, (int64_t)walk->verifier.next_seq) == SQLITE_OK);
-    CHECK(sqlite3_bind_int(rows, 2, PIECE_EVENTS) == SQLITE_OK);
-    unsigned count = 0;
-    for (; row && !verifier_blamed(&walk->verifier); count += row) {
+    CHECK(sqlite3_bind_int64(rows, 2, last) == SQLITE_OK);
+    CHECK(sqlite3_bind_int64(rows, 3, most) == SQLITE_OK);
+    for (*ret_count = 0; row && !verifier_blamed(&walk->verifier); *ret_count += row) {
         TRY(next_row(walk, rows, &row, err));
         if (row)
             TRY(check_event(walk, rows, err));
     }
-    *ret_end = count < PIECE_EVENTS;
     return RC_OK;
+}
+
+/* A piece ends with a group that is listed: one that is listed later, between two pieces, would be missed. Only the
+ * last piece has the events whose groups are not listed yet, too. */
+static struct rc check_piece(struct sqlite_walk *walk, bool *ret_end, struct err *err)
+{
+    int64_t listed, count = 0;
+    TRY(sqlite_number(walk->db, "SELECT max(last_seq) FROM groups", &listed, err));
+    TRY(check_events(walk, listed, PIECE_EVENTS, &count, err));
+    *ret_end = count < PIECE_EVENTS;
+    return *ret_end ? check_events(walk, INT64_MAX, -1, &count, err) : RC_OK;
 }
 
 /* ---- what must agree with the events ---- */
@@ -262,15 +276,26 @@ static struct rc check_structure(struct sqlite_walk *walk, struct err *err)
                    said ? said : "out of memory");
 }
 
+/* Where the groups end. Those of the last events, which are in no late table, are not listed yet. */
+static struct rc find_end(struct sqlite_walk *walk, uint64_t *ret_end, struct err *err)
+{
+    int64_t end;
+    uint64_t last = walk->verifier.next_seq - 1;
+    TRY(sqlite_number(walk->db, "SELECT max(last_seq) FROM groups", &end, err));
+    bool late = walk->version >= SQLITE_VERSION_GROUPS_LATE && last - (uint64_t)end < LATE_EVENTS_MOST;
+    *ret_end = last > (uint64_t)end && late ? last : (uint64_t)end;
+    return RC_OK;
+}
+
 static struct rc check_agreement(struct sqlite_walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;
-    int64_t end;
+    uint64_t end = 0;
     if ((uint64_t)walk->gone != verifier->gone)
         verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
                        "the list of what is in archives names events that are here, or never were");
-    TRY(sqlite_number(walk->db, "SELECT max(last_seq) FROM groups", &end, err));
-    verifier_events_end(verifier, (uint64_t)end);
+    TRY(find_end(walk, &end, err));
+    verifier_events_end(verifier, end);
     TRY(check_heads(walk, err));
     TRY(check_late(walk, err));
     TRY(check_not_indexed(walk, err));

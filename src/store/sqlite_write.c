@@ -1,8 +1,8 @@
 /* A group: what memory does not know is looked up, the judge (judge.h) decides, rows are inserted, one COMMIT.
  *
  * Nothing else writes between BEGIN IMMEDIATE and COMMIT, and the judge decides before anything is inserted, so nothing
- * has to be undone for an append that is refused. Besides events, only the chain of groups, requests with a deadline,
- * and sessions that began or changed are written; the rest is written late (sqlite_late.c).
+ * has to be undone for an append that is refused. Besides events, only requests with a deadline and sessions that
+ * began or changed are written; the rest is written late (sqlite_late.c).
  * When anything fails the whole group is rolled back and everything known in memory is forgotten; the next group begins
  * with what the database says.
  */
@@ -23,26 +23,14 @@ static struct rc find_seq(struct sqlite_handle *handle, enum sqlite_sql sql, uin
     return RC_OK;
 }
 
-/* Reads the last seq of the last group, and its hash. */
-static struct rc load_group(struct sqlite_handle *handle, uint64_t *ret_end, struct err *err)
-{
-    bool row;
-    TRY(sqlite_step(handle, SQL_LAST_GROUP, &row, err));
-    if (!row || !sqlite_digest(handle->statements[SQL_LAST_GROUP], 1, &handle->group_hash))
-        return err_set(err, ERR_CORRUPT, "%s: the last group has no proper link: see `nod verify`", handle->path);
-    *ret_end = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_GROUP], 0);
-    sqlite_reset(handle, SQL_LAST_GROUP);
-    return RC_OK;
-}
-
-/* Reads the last event. If another program has removed or added events, the order that followers have seen is broken,
- * and nothing may be stored after it. */
+/* Reads the last event, and where the last group that is listed ends. If another program has removed or added events,
+ * the order that followers have seen is broken, and nothing may be stored after it. */
 static struct rc load_last(struct sqlite_handle *handle, struct facts *facts, struct err *err)
 {
-    uint64_t end = 0; /* load_group() always sets it when it succeeds; GCC 14 does not see that */
+    uint64_t end = 0;
     TRY(find_seq(handle, SQL_LAST_SEQ, &facts->last_seq, err));
-    TRY(load_group(handle, &end, err));
-    if (facts->last_seq != handle->committed_seq || end != handle->committed_seq)
+    TRY(find_seq(handle, SQL_LAST_GROUP, &end, err));
+    if (facts->last_seq != handle->committed_seq || end != handle->indexed_seq)
         return err_set(err, ERR_CORRUPT, "%s: somebody else has changed the events: see `nod verify`", handle->path);
     return RC_OK;
 }
@@ -209,20 +197,6 @@ static struct rc write_head(struct sqlite_handle *handle, const struct fact_head
     return RC_OK;
 }
 
-/* The hash over groups: see chain.c. */
-static struct rc write_group(struct sqlite_handle *handle, const struct facts *facts, const struct rows *rows,
-                             struct digest *ret_hash, struct err *err)
-{
-    uint64_t last_seq = facts->next_seq - 1;
-    struct digest_sum *sum = chain_group_begin(&handle->group_hash);
-    for (size_t i = 0; i < rows->count; i++)
-        chain_group_add(sum, &rows->events[i].hash);
-    *ret_hash = chain_group_end(sum, last_seq);
-    sqlite_bind_int(handle, SQL_GROUP_ADD, 1, (int64_t)last_seq);
-    sqlite_bind_blob(handle, SQL_GROUP_ADD, 2, ret_hash);
-    return sqlite_run(handle, SQL_GROUP_ADD, err);
-}
-
 static void roll_back(struct sqlite_handle *handle)
 {
     struct err ignored;
@@ -243,13 +217,10 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
         if (head->changed)
             TRY(write_head(handle, head, err));
-    struct digest group_hash;
-    TRY(write_group(handle, facts, rows, &group_hash, err));
     TRY(sqlite_run(handle, SQL_COMMIT, err));
     sqlite_note_version(handle);
     sqlite_late_end(handle, true);
     sqlite_late_add(handle, rows);
-    handle->group_hash = group_hash;
     handle->committed_seq = facts->next_seq - 1;
     return RC_OK;
 }

@@ -347,11 +347,11 @@ static void a_newer_version_is_refused_by_name(void **state)
     struct store_check check;
     struct err err = {0};
     fill(rig);
-    run_sql(rig, "UPDATE meta SET value = 8 WHERE name = 'schema_version'");
-    refuses_to_open(rig, ERR_CORRUPT, "version 8");
+    run_sql(rig, "UPDATE meta SET value = 9 WHERE name = 'schema_version'");
+    refuses_to_open(rig, ERR_CORRUPT, "version 9");
     refuses_to_open(rig, ERR_CORRUPT, "versions up to ");
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
-    assert_non_null(strstr(err.text, "version 8"));
+    assert_non_null(strstr(err.text, "version 9"));
 }
 
 static void a_missing_folder_is_named(void **state)

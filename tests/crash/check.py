@@ -60,6 +60,7 @@ class Check:
         self.events = events_of(database)
         self.gone = {seq for first, last in database.execute("SELECT first_seq, last_seq FROM gone") for seq in range(first, last + 1)}
         self.groups = dict(database.execute("SELECT last_seq, hash FROM groups ORDER BY last_seq"))
+        self.listed = database.execute("SELECT value FROM meta WHERE name = 'indexed'").fetchone()[0]
         self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM heads")}
         self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_now")}
         self.deadlines = {(row[0], row[1]): row[2] for row in database.execute(
@@ -106,7 +107,9 @@ class Check:
             if found != should and not (before and any(seq in self.gone for seq in span)):
                 self.trouble(f"the group that ends with seq {last} is not what was written")
             before, first = found, last + 1
-        if first != max(links, default=0) + 1:
+        if first - 1 != self.listed:
+            self.trouble(f"the last group ends with seq {first - 1}, the lists with {self.listed}")
+        if first - 1 > max(links, default=0):
             self.trouble(f"the last group ends with seq {first - 1}, the events with {max(links, default=0)}")
 
     def chain(self):

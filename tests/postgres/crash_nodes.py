@@ -147,11 +147,13 @@ class Era(crash.Era):
             to.execute("CREATE TABLE open_approvals(session_id, call_id, deadline_ms)")
             to.execute("CREATE VIEW open_now AS SELECT * FROM open_approvals")
             to.execute("CREATE TABLE gone(first_seq, last_seq)")
+            to.execute("CREATE TABLE meta(name, value)")
             self.take(to, "events", f"{COLUMNS}, no, encode(hash, 'hex')", "seq", {0, 3, 4, 8}, 9)
             self.take(to, "groups", "last_seq, encode(hash, 'hex')", "last_seq", {0}, 1)
             self.take(to, "chains", "session_id, last_seq, encode(hash, 'hex')", "first_seq", {1}, 2)
             self.take(to, "open_approvals", "session_id, call_id, deadline_ms", "request_seq", {2}, None)
             self.take(to, "gone", "first_seq, last_seq", "first_seq", {0, 1}, None)
+            to.execute("INSERT INTO meta SELECT 'indexed', max(seq) FROM events")  # here nothing is listed late
         return path
 
     def wait_for_quiet(self):
