@@ -20,6 +20,7 @@ _Static_assert(EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 && EVENT_TO
 
 enum {
     OPEN_MS = 10000,       /* for the server to be there when the store is opened */
+    OPEN_LOCK_MS = 60000,  /* for another node to give back a lock meanwhile: it makes tables, or gives room back */
     ANSWER_MS = 30000,     /* a server that does not answer for so long is considered lost */
     PAUSE_FIRST_MS = 20,
     PAUSE_MOST_MS = 1000,
@@ -507,6 +508,40 @@ void postgres_close(struct postgres_handle *handle)
     free(handle);
 }
 
+/* Does `once` until it succeeds, at the start. The server may come OPEN_MS after it was last there; a node that holds a
+ * lock may take longer, and is waited for as long as it takes it to do what it does, within OPEN_LOCK_MS. */
+static struct rc open_patiently(struct postgres_handle *handle,
+                                struct rc (*once)(struct postgres_handle *handle, uint64_t *ret_seq, struct err *err),
+                                uint64_t *ret_seq, struct err *err)
+{
+    int64_t pause_ms = 0, now_us = clock_steady_us();
+    int64_t locked_until_us = now_us + (int64_t)OPEN_LOCK_MS * 1000, away_until_us = now_us + (int64_t)OPEN_MS * 1000;
+    for (bool said = false;;) {
+        struct rc rc = postgres_connect(handle, 0, err);
+        if (rc_ok(rc))
+            rc = once(handle, ret_seq, err);
+        if (rc.code != ERR_UNAVAILABLE)
+            return rc;
+        postgres_disconnect(handle);
+        if (handle->lock_missed && !said)
+            log_line(LOG_WARN, "waiting for another node, which holds a lock of the database", LOG_C("why", err->text));
+        said = said || handle->lock_missed;
+        if (handle->lock_missed)
+            away_until_us = clock_steady_us() + (int64_t)OPEN_MS * 1000;
+        if (!postgres_pause(&pause_ms, handle->lock_missed ? locked_until_us : away_until_us))
+            return rc;
+    }
+}
+
+static struct rc forget_old_nodes(struct postgres_handle *handle, uint64_t *ret_seq, struct err *err)
+{
+    RESULT_SCOPE(old);
+    (void)ret_seq;
+    return handle->role != BACKEND_WRITER
+               ? RC_OK
+               : postgres_ask(handle, "DELETE FROM nodes WHERE at < now() - interval '30 days'", &old, err);
+}
+
 /* Only the writer and readers connect at once, so that a wrong url is reported when the server starts. */
 static struct rc postgres_open(const char *place, enum backend_role role, struct backend_handle **ret_handle,
                                struct err *err)
@@ -515,11 +550,7 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
         return err_set(err, ERR_INVALID, "the url of the database is too long");
     struct postgres_handle *handle = postgres_handle(place, role);
     bool connects = role == BACKEND_WRITER || role == BACKEND_READER; /* other roles connect when first needed */
-    struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
-    if (rc_ok(rc) && role == BACKEND_WRITER) {
-        RESULT_SCOPE(old);
-        rc = postgres_ask(handle, "DELETE FROM nodes WHERE at < now() - interval '30 days'", &old, err);
-    }
+    struct rc rc = connects ? open_patiently(handle, forget_old_nodes, NULL, err) : RC_OK;
     if (rc_bad(rc)) {
         postgres_close(handle);
         return rc;
@@ -529,9 +560,8 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
 }
 
 /* The last event may be visible before it is durable at this node: it is made durable before it counts. */
-static struct rc postgres_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
+static struct rc last_seq_once(struct postgres_handle *handle, uint64_t *ret_seq, struct err *err)
 {
-    struct postgres_handle *handle = postgres_of(opaque);
     RESULT_SCOPE(row);
     struct anchor last = {0};
     TRY(postgres_ask(handle, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1", &row, err));
@@ -544,6 +574,11 @@ static struct rc postgres_last_seq(struct backend_handle *opaque, uint64_t *ret_
     memory_meet(handle->memory, &last);
     *ret_seq = last.seq;
     return RC_OK;
+}
+
+static struct rc postgres_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
+{
+    return open_patiently(postgres_of(opaque), last_seq_once, ret_seq, err);
 }
 
 static void close_opaque(struct backend_handle *opaque) { postgres_close(postgres_of(opaque)); }

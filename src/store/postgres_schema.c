@@ -242,14 +242,16 @@ bool postgres_version_is_current(int version) { return version == VERSION; }
 
 int postgres_version_known(void) { return VERSION; }
 
-/* 0: an empty schema. Tables of another program, and newer versions, are refused by name. */
+/* 0: an empty schema. Tables of another program, and newer versions, are refused by name. The server may remember from
+ * a look before that there is no table; that it opens pg_class makes it look again. */
 struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
 {
     RESULT_SCOPE(table);
     RESULT_SCOPE(row);
     *ret_version = 0;
-    TRY(postgres_ask(handle, "SELECT (to_regclass('meta') IS NOT NULL)::int, (to_regclass('events') IS NOT NULL)::int,"
-                     " current_schema() IS NOT NULL", &table, err));
+    TRY(postgres_ask(handle, "SELECT count(*) FILTER (WHERE oid = to_regclass('meta')),"
+                     " count(*) FILTER (WHERE oid = to_regclass('events')) FROM pg_class"
+                     " WHERE oid IN (to_regclass('meta'), to_regclass('events'))", &table, err));
     bool meta = row_int(table, 0, 0), events = row_int(table, 0, 1);
     if (!meta && !events)
         return RC_OK;
@@ -290,14 +292,15 @@ static struct rc apply_steps(struct postgres_handle *handle, struct err *err)
     return run(handle, text, err);
 }
 
+/* Tables that are as they should be need no lock: their version is written with them. A look without the lock may see
+ * half of what another node has just made, so anything else is looked at again under it. Whoever calls disconnects
+ * after an error, which rolls back. */
 struct rc postgres_migrate(struct postgres_handle *handle, struct err *err)
 {
+    int version;
+    if (rc_ok(postgres_version(handle, &version, err)) && version == VERSION)
+        return RC_OK;
     TRY(run(handle, "BEGIN", err));
-    struct rc rc = apply_steps(handle, err);
-    struct err ignored;
-    if (rc_bad(rc)) {
-        (void)run(handle, "ROLLBACK", &ignored).code;
-        return rc;
-    }
+    TRY(apply_steps(handle, err));
     return run(handle, "COMMIT", err);
 }

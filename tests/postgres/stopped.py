@@ -11,6 +11,8 @@ from world import PATIENCE, Skip, eventually, must, within
 
 LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
 TAKE = "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int);"
+WORKS = "query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()"
+SLEEPS = f"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND {WORKS}"
 HOLD = f"BEGIN; {TAKE} SELECT pg_sleep(300); COMMIT;"
 
 
@@ -93,10 +95,55 @@ def test_ready_means_that_calls_are_kept(pg, world):
         must(max(t for _, t in replies) < within(11.5), f"told too late: {replies}")
         must(holding.poll() is None, "whoever works is left alone")
     finally:
-        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()", name_of(url))
+        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
         holding.wait(PATIENCE)
     eventually(lambda: all(at(n, admin).get("/readyz").status == 200 for n in (a, b)), "ready again, though nobody has called")
     must(admin.call(session["threadId"], "Bash", {"command": "make"}, id="later")["status"] == "awaiting", "kept")
+
+
+def start_behind(pg, world, url, lock):
+    """A node starts while somebody holds a lock for longer than it waits for a database: it says so, waits, and is ready."""
+    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c",
+                                f"BEGIN; {lock}; SELECT pg_sleep(300); COMMIT;"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: pg.sql(SLEEPS, name_of(url)) == "1", "the lock")
+        began = time.monotonic()
+        node = world.server("--store", url, data=os.path.join(world.folder, "late"), wait=False)
+        node.says("waiting for ")
+        time.sleep(max(0, 12 - (time.monotonic() - began)))  # 10 s is what it waits for a database that is not there
+        must(node.process.poll() is None, f"it ended with {node.process.returncode}:\n{node.log()}")
+        must(holding.poll() is None, "whoever works is left alone")
+    finally:
+        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
+        holding.wait(PATIENCE)
+    node.wait_ready()
+    session = node.admin().session(**ASK)
+    must(node.admin().call(session["threadId"], "Bash", {"command": "make"}, id="c1")["status"] == "awaiting", "kept")
+
+
+def test_a_node_waits_at_its_start_for_another_that_makes_the_tables(pg, world):
+    start_behind(pg, world, pg.create(f"n{os.path.basename(world.folder)}"),
+                 "SELECT pg_advisory_xact_lock(1315922977, hashtext(current_schema()))")
+
+
+def test_a_node_waits_at_its_start_for_another_that_gives_room_back(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    a.stop()
+    start_behind(pg, world, url, "LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+
+
+def test_a_node_whose_tables_are_there_starts_though_another_looks_at_them(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c",
+                                "BEGIN; SELECT pg_advisory_xact_lock(1315922977, hashtext(current_schema())); SELECT pg_sleep(300)"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: pg.sql(SLEEPS, name_of(url)) == "1", "the lock")
+        b = world.server("--store", url, data=os.path.join(world.folder, "b"))
+        must("waiting for " not in b.log(), "it took the lock of the tables")
+    finally:
+        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
+        holding.wait(PATIENCE)
 
 
 def test_a_full_disk_is_not_ready(pg, world):
