@@ -31,6 +31,11 @@
 
 enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512, TLS_NAMES_MAX = 16 };
 
+enum {
+    FIRST_TOKEN_MS = 60000, /* how long a start waits for a store that keeps nothing */
+    AGAIN_MS = 500,
+};
+
 /* Everything that a server opens; NULL where it was not opened yet. */
 struct process {
     struct cli *cli;
@@ -42,6 +47,7 @@ struct process {
     struct notify *notify;
     struct servers *servers;
     struct token_change admin;
+    struct timer *again;         /* makes the admin token once more; NULL: the first try did it */
     struct commands_stop commands;
     struct before_sleep flush;
     struct executors *executors; /* NULL: tools are done by this process */
@@ -84,6 +90,35 @@ static const char *token_path(const struct process *process)
 
 static void open_sockets(struct process *process);
 
+static void admin_made(struct op *op);
+
+static void make_admin(void *arg)
+{
+    struct process *process = arg;
+    process->admin = (struct token_change){
+        .op = gate_op(&process->cli->arena, admin_made, process),
+        .name = STR("admin"),
+        .role = ROLE_ADMIN,
+        .actor = STR("nod"),
+    };
+    gate_change_token(process->gate, &process->admin);
+}
+
+/* Another node may write for longer than a request waits. Nobody is there yet who could be told to ask again. */
+static bool make_admin_later(struct process *process, const struct err *err)
+{
+    int64_t waited_us = clock_steady_us() - process->started_us;
+    bool closing = !process->server; /* gate_close gives back what is still open */
+    if (err->code != ERR_UNAVAILABLE || closing || waited_us > (int64_t)FIRST_TOKEN_MS * 1000)
+        return false;
+    if (!process->again) {
+        process->again = timer_new(process->loop, make_admin, process);
+        log_line(LOG_WARN, "waiting for the store, which cannot keep the first token yet", LOG_C("why", err->text));
+    }
+    timer_start(process->again, AGAIN_MS);
+    return true;
+}
+
 /* On the loop, when the token is stored. The file is written after the event: a crash between the two leaves a token
  * that nobody knows and no file, and the next start makes another token. */
 static void admin_made(struct op *op)
@@ -91,6 +126,8 @@ static void admin_made(struct op *op)
     struct process *process = op->owner;
     const struct token_change *change = &process->admin;
     struct err err = op->err;
+    if (make_admin_later(process, &err))
+        return;
     struct str line = arena_printf(&process->cli->arena, "%s\n", change->secret);
     if (err.code != ERR_OK || rc_bad(file_write_private(token_path(process), line, &err)))
         fail(process, &err);
@@ -105,17 +142,10 @@ static void ensure_admin(struct process *process)
     struct str text;
     struct rc rc = file_read(&scratch, token_path(process), 4096, &text, NULL);
     const struct token *token = rc_ok(rc) ? gate_token(process->gate, str_trim(text)) : NULL;
-    if (token && token->role == ROLE_ADMIN) {
+    if (token && token->role == ROLE_ADMIN)
         open_sockets(process);
-        return;
-    }
-    process->admin = (struct token_change){
-        .op = gate_op(&process->cli->arena, admin_made, process),
-        .name = STR("admin"),
-        .role = ROLE_ADMIN,
-        .actor = STR("nod"),
-    };
-    gate_change_token(process->gate, &process->admin);
+    else
+        make_admin(process);
 }
 
 /* ---- the sockets ---- */
@@ -434,6 +464,8 @@ static void close_process(struct process *process)
         notify_close(process->notify);
     if (process->gate)
         gate_close(process->gate);
+    if (process->again)
+        timer_free(process->again);
     if (process->runtime)
         runtime_free(process->runtime);
     if (process->servers)

@@ -132,6 +132,12 @@ def test_a_node_waits_at_its_start_for_another_that_gives_room_back(pg, world):
     start_behind(pg, world, url, "LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
 
 
+def test_a_node_waits_at_its_first_start_for_another_that_writes_for_long(pg, world):
+    """It has to keep its administrator's token."""
+    (a,), url = nodes(pg, world, 1)
+    start_behind(pg, world, url, TAKE.rstrip(";"))
+
+
 def test_a_node_whose_tables_are_there_starts_though_another_looks_at_them(pg, world):
     (a,), url = nodes(pg, world, 1)
     holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c",
