@@ -4,6 +4,7 @@
 #include "cli/body.h"
 
 #include "cli/markdown.h"
+#include "event/call.h"
 
 #include <stdio.h>
 
@@ -559,8 +560,11 @@ struct str body_sentence(struct arena *arena, const struct json *call)
         sentence = sentence_of_files(arena, tool, preview);
     else if (!str_empty(json_text(preview, "command")))
         sentence = sentence_of_command(arena, call, preview);
-    else if (str_starts(tool, STR("mcp__")) || str_empty(summary))
+    else if (str_starts(tool, STR("mcp__")))
         sentence = sentence_of_tool(arena, tool);
+    else if (str_empty(summary)) /* a rule answered: nobody was asked */
+        sentence = arena_printf(arena, "%.*s %.*s", STR_ARG(tool),
+                                STR_ARG(text_summary(arena, json_get(json_get(call, "toolCall"), "input"))));
     else
         sentence = summary;
     return text_line(arena, sentence);
@@ -572,20 +576,11 @@ struct str body_headline(struct arena *arena, const struct json *call)
     return str_empty(command) ? body_sentence(arena, call) : text_line(arena, command);
 }
 
-/* The server's words for decisions are for programs; people read these. */
 struct str body_decision(struct arena *arena, const struct json *object)
 {
-    static const struct {
-        const char *decision, *words;
-    } all[] = {{"allow_once", "allowed"},   {"allow_session", "allowed for the session"},
-               {"allow_always", "allowed from now on"}, {"deny", "denied"}, {"abort", "stopped"},
-               {"timeout", "timed out"},    {"cancelled", "taken back"}};
     const struct json *by = json_get(object, "decidedBy");
-    struct str decision = json_text(object, "decision"), rule = json_text(by, "rule");
+    struct str decision = decision_words(json_text(object, "decision")), rule = json_text(by, "rule");
     struct str actor = json_text(by ? by : object, "actor"), who = actor.n ? actor : json_text(by, "kind");
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (str_is(decision, all[i].decision))
-            decision = str_of(all[i].words);
     struct str words = arena_printf(arena, "%.*s%s%.*s%s%.*s", STR_ARG(decision), who.n ? " by " : "", STR_ARG(who),
                                     rule.n ? ": " : "", STR_ARG(rule));
     return text_line(arena, words);

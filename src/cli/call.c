@@ -170,12 +170,29 @@ static int exit_of(struct str status)
     return ROW_VALUE(exits, row, str_is(status, call_status_name(row->status)), row->exit, err_exit(ERR_INTERNAL));
 }
 
+/* `allow_once by alice: RULE`. Scripts read it: the decision has its name on the wire. */
+static struct str decision_of(struct arena *arena, const struct json *object)
+{
+    const struct json *by = json_get(object, "decidedBy");
+    struct str decision = text_line(arena, json_text(object, "decision"));
+    struct str actor = json_text(by ? by : object, "actor");
+    struct str kind = json_text(by, "kind");
+    struct str rule = json_text(by, "rule");
+    struct str who = text_line(arena, str_empty(actor) ? kind : actor);
+    if (str_empty(who))
+        return decision;
+    if (!str_empty(rule))
+        return arena_printf(arena, "%.*s by %.*s: %.*s", STR_ARG(decision), STR_ARG(who),
+                            STR_ARG(text_line(arena, rule)));
+    return arena_printf(arena, "%.*s by %.*s", STR_ARG(decision), STR_ARG(who));
+}
+
 /* On standard output, since scripts read it: a changed input is the one that must be run. */
 static void tell(struct cli *cli, const struct json *json)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct arena *arena = &cli->arena;
-    struct str decision = view_decision(arena, json);
+    struct str decision = decision_of(arena, json);
     struct str feedback = json_text(json, "feedback");
     const struct json *edited = json_get(json, "updatedInput");
     buf_put(&buf, text_line(arena, json_text(json, "status")));

@@ -6,9 +6,11 @@
 #include "agents/questions.h"
 #include "base/limits.h"
 #include "base/public_key.h"
+#include "cli/body.h"
 #include "cli/local.h"
 #include "cli/signing.h"
 #include "cli/view.h"
+#include "event/call.h"
 #include "io/clock.h"
 
 /* The answer that the options describe. */
@@ -53,7 +55,7 @@ static struct rc lost(struct cli *cli, const struct target *target, const struct
     if (!winner)
         return err_set(err, ERR_ALREADY_DECIDED, "%.*s is already decided", STR_ARG(target->call));
     return err_set(err, ERR_ALREADY_DECIDED, "%.*s is already decided: %.*s", STR_ARG(target->call),
-                   STR_ARG(view_decision(&cli->arena, winner)));
+                   STR_ARG(body_decision(&cli->arena, winner)));
 }
 
 /* The members of a decision, from the opening brace on: what closes it comes later. */
@@ -122,11 +124,12 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     if (target->asks && deciding->allows && !deciding->input && !deciding->feedback)
         cli_note("%.*s asked questions and went ahead without answers; `nod answer` gives them",
                  STR_ARG(text_line(arena, target->call)));
-    if (json_get(reply.json, "need"))
+    bool needs_more = json_get(reply.json, "need"); /* the answers of other people */
+    if (needs_more)
         cli_note("%.*s: %.*s", STR_ARG(text_line(arena, target->call)),
                  STR_ARG(text_line(arena, json_text(reply.json, "message"))));
-    if (!remote_printed(cli, &reply))
-        cli_out(arena_printf(arena, "%s %.*s: %.*s\n", deciding->decision,
+    if (!remote_printed(cli, &reply) && !needs_more)
+        cli_out(arena_printf(arena, "%.*s %.*s: %.*s\n", STR_ARG(decision_words(str_of(deciding->decision))),
                              STR_ARG(text_line(arena, target->call)), STR_ARG(target->line)));
     return RC_OK;
 }

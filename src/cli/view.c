@@ -285,22 +285,6 @@ struct str view_title(struct arena *arena, const struct json *sessions, struct s
     return STR("");
 }
 
-struct str view_decision(struct arena *arena, const struct json *object)
-{
-    const struct json *by = json_get(object, "decidedBy");
-    struct str decision = text_line(arena, json_text(object, "decision"));
-    struct str actor = json_text(by ? by : object, "actor");
-    struct str kind = json_text(by, "kind");
-    struct str rule = json_text(by, "rule");
-    struct str who = text_line(arena, str_empty(actor) ? kind : actor);
-    if (str_empty(who))
-        return decision;
-    if (!str_empty(rule))
-        return arena_printf(arena, "%.*s by %.*s: %.*s", STR_ARG(decision), STR_ARG(who),
-                            STR_ARG(text_line(arena, rule)));
-    return arena_printf(arena, "%.*s by %.*s", STR_ARG(decision), STR_ARG(who));
-}
-
 /* ---- one call in full ---- */
 
 static void field(struct buf *buf, const struct cli *cli, const char *name, struct str value)
@@ -412,7 +396,7 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     field(buf, cli, "agent", json_text(call, "agent"));
     times(buf, cli, call);
     field(buf, cli, "status", str_empty(status) && json_get(call, "deadline") ? STR("awaiting") : status);
-    field(buf, cli, "decision", view_decision(&arena, call));
+    field(buf, cli, "decision", body_decision(&arena, call));
     field(buf, cli, "feedback", json_text(call, "feedback"));
     if (!reason || reason->type != JSON_OBJECT) /* else the body says it */
         field(buf, cli, "reason", json_text(call, "reason"));
@@ -420,5 +404,7 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     field(buf, cli, "does", body_sentence(&arena, call));
     put_body(buf, cli, body_lines(&arena, call), id, full);
     block(buf, cli, STR("edited input"), json_get(call, "updatedInput"), id, full);
-    block(buf, cli, STR("result"), json_get(call, "result"), id, full);
+    const struct json *result = json_get(call, "result"), *content = json_get(result, "content");
+    block(buf, cli, json_bool(result, "isError", false) ? STR("error") : STR("result"),
+          content && content->type == JSON_STRING ? content : result, id, full);
 }

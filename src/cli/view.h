@@ -46,8 +46,6 @@ struct str view_summary(struct arena *arena, const struct json *call);
 struct str view_line(struct arena *arena, const struct json *call);
 /* Everything about a call. `title` of its session may be empty. Unless `full`, long texts are cut, and say so. */
 void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title, bool full);
-/* `allow_once by alice`, from {"decision","actor"} or a gate's reply. */
-struct str view_decision(struct arena *arena, const struct json *object);
 /* The title of a session within {"sessions":[…]}. */
 struct str view_title(struct arena *arena, const struct json *sessions, struct str session);
 

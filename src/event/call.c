@@ -6,10 +6,10 @@
 #include "event/shapes.h"
 
 static const struct {
-    const char *wire;
+    const char *wire, *words;
     bool by_person;
 } decisions[DECISION_COUNT] = {
-#define X(name, wire, condition, by_person) [DECISION_##name] = {wire, by_person},
+#define X(name, wire, words, condition, by_person) [DECISION_##name] = {wire, words, by_person},
     DECISIONS(X)
 #undef X
 };
@@ -32,6 +32,12 @@ enum decision decision_parse(struct str name)
         if (str_is(name, decisions[i].wire))
             return (enum decision)i;
     return DECISION_NONE;
+}
+
+struct str decision_words(struct str name)
+{
+    enum decision decision = decision_parse(name);
+    return decision == DECISION_NONE ? name : str_of(decisions[decision].words);
 }
 
 bool decision_by_person(enum decision decision)

@@ -8,18 +8,18 @@
 #include "event/event.h"
 
 /* decision, its name on the wire, its effect on the call's state (life.h), whether a person may choose it */
-#define DECISIONS(X)                                 \
-    X(ALLOW_ONCE,     "allow_once",    ALLOW,   true)  \
-    X(ALLOW_SESSION,  "allow_session", ALLOW,   true)  \
-    X(ALLOW_ALWAYS,   "allow_always",  ALLOW,   true)  \
-    X(DENY,           "deny",          DENY,    true)  \
-    X(ABORT,          "abort",         ABORT,   true)  \
-    X(TIMEOUT,        "timeout",       TIMEOUT, false) \
-    X(CANCELLED,      "cancelled",     CANCEL,  false)
+#define DECISIONS(X)                                                            \
+    X(ALLOW_ONCE,     "allow_once",    "allowed",                 ALLOW,   true)  \
+    X(ALLOW_SESSION,  "allow_session", "allowed for the session", ALLOW,   true)  \
+    X(ALLOW_ALWAYS,   "allow_always",  "allowed from now on",     ALLOW,   true)  \
+    X(DENY,           "deny",          "denied",                  DENY,    true)  \
+    X(ABORT,          "abort",         "stopped",                 ABORT,   true)  \
+    X(TIMEOUT,        "timeout",       "timed out",               TIMEOUT, false) \
+    X(CANCELLED,      "cancelled",     "taken back",              CANCEL,  false)
 
 enum decision {
     DECISION_NONE,
-#define X(name, wire, status, by_person) DECISION_##name,
+#define X(name, wire, words, status, by_person) DECISION_##name,
     DECISIONS(X)
 #undef X
     DECISION_COUNT
@@ -79,6 +79,8 @@ struct call {
 const char *decision_name(enum decision decision);
 /* DECISION_NONE when there is none of that name. */
 enum decision decision_parse(struct str name);
+/* The words for people; a name that this version does not know stays as it is. */
+struct str decision_words(struct str name);
 /* Whether a person may choose this decision; the others are made by Nod or the agent. */
 bool decision_by_person(enum decision decision);
 const char *call_status_name(enum call_status status);

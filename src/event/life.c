@@ -29,7 +29,7 @@ bool call_move(enum call_status from, enum event_kind kind, enum life_condition 
 enum life_condition decision_condition(enum decision decision)
 {
     static const enum life_condition conditions[DECISION_COUNT] = {
-#define X(name, wire, condition, by_person) [DECISION_##name] = LIFE_##condition,
+#define X(name, wire, words, condition, by_person) [DECISION_##name] = LIFE_##condition,
         DECISIONS(X)
 #undef X
     };

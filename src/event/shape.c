@@ -23,7 +23,7 @@
 #define SHAPE_T_basis .type = SHAPE_NESTED, .nested = shape_basis
 
 static const char *const decision_names[DECISION_COUNT] = {
-#define X(name, wire, status, by_person) [DECISION_##name] = wire,
+#define X(name, wire, words, status, by_person) [DECISION_##name] = wire,
     DECISIONS(X)
 #undef X
 };

@@ -70,7 +70,8 @@ static void describe_withdrawal(struct send_job *s, const struct asked *asked)
     s->message.decision = asked->decision ? str_of(decision_name(asked->decision)) : STR("answered");
     s->message.actor = arena_str(&s->arena, (struct str){asked->actor, asked->actor_bytes});
     s->message.title = STR("Nod: answered");
-    s->message.body = arena_printf(&s->arena, "%.*s by %.*s", STR_ARG(s->message.decision), STR_ARG(s->message.actor));
+    s->message.body = arena_printf(&s->arena, "%.*s by %.*s", STR_ARG(decision_words(s->message.decision)),
+                                   STR_ARG(s->message.actor));
 }
 
 static void describe_alert(struct send_job *s, const struct asked *asked)

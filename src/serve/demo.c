@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/remote.h"
+#include "event/call.h"
 #include "http/http.h"
 #include "io/file.h"
 #include "io/system.h"
@@ -210,7 +211,7 @@ static struct rc report(struct player *p, const struct demo_step *step, struct s
 static struct rc settle(struct player *p, const struct demo_step *step, const struct json *answer, struct err *err)
 {
     struct str status = json_text(answer, "status");
-    struct str decision = json_text(answer, "decision");
+    struct str decision = decision_words(json_text(answer, "decision"));
     struct str actor = json_text(json_get(answer, "decidedBy"), "actor");
     struct str feedback = json_text(answer, "feedback");
     if (str_empty(actor))

@@ -113,7 +113,7 @@ export default {
       const withdrawal = await opened(service.posts[1]);
       same([JSON.parse(withdrawal).notification.silent, JSON.parse(withdrawal).app_badge, service.posts[1].headers.topic], [true, 0, service.posts[0].headers.topic], "the withdrawal");
       await browser.push(withdrawal);
-      must(/deny by alice/.test((await poll(async () => notes(), (all) => all.length === 2))[1].body), "it says what was answered");
+      must(/denied by alice/.test((await poll(async () => notes(), (all) => all.length === 2))[1].body), "it says what was answered");
     } finally {
       await browser.close();
       desktop.close();

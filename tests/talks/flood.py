@@ -67,7 +67,7 @@ def test_every_tool_works_with_large_calls(world):
     must("xxxx" in shown.stdout, f"{shown.stderr}")
     world.nod("approve", asked[0][2])
     of_one = world.nod("deny", "--all", "--agent", "agent-1")
-    must(of_one.stdout.count("deny large-1-") == 2, f"{of_one.stdout} {of_one.stderr}")
+    must(of_one.stdout.count("denied large-1-") == 2, f"{of_one.stdout} {of_one.stderr}")
     left = [c["toolCallId"] for c in admin.pending()]
     must(left == ["large-0-1", "large-2-0"], f"{left}")
     rest = world.nod("deny", "--all", "-m", "too large")
@@ -118,7 +118,7 @@ def test_every_agent_has_its_turn(world):
     listed = world.nod("pending")
     must("303 calls wait" in listed.stdout and "q2" in listed.stdout, f"{listed.stdout[-500:]}")
     denied = world.nod("deny", "--all", "--agent", "noisy")
-    must(denied.stdout.count("deny n") == 300, f"{denied.stdout[-300:]} {denied.stderr}")
+    must(denied.stdout.count("denied n") == 300, f"{denied.stdout[-300:]} {denied.stderr}")
     must([c["toolCallId"] for c in admin.pending()] == ["q0", "q1", "q2"], "the others wait on")
 
 

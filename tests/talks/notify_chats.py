@@ -173,7 +173,7 @@ def test_slack_asks_and_withdraws(world):
     must(said["metadata"] == {"event_type": "nod_approval", "event_payload": {"type": "ask", "sessionId": session["id"], "requestId": "c1", "tool": "Frob"}}, said)
     admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
     eventually(lambda: service.of("/chat.update"), "the message is changed")
-    must(service.of("/chat.update")[0][3]["ts"] == "17.1" and "deny by" in service.of("/chat.update")[0][3]["text"], service.calls)
+    must(service.of("/chat.update")[0][3]["ts"] == "17.1" and "denied by" in service.of("/chat.update")[0][3]["text"], service.calls)
 
 
 def test_slack_with_a_wrong_token_is_named(world):

@@ -529,7 +529,7 @@ def test_the_terminal_has_a_key_of_its_own(world):
     status, said = at_terminal(world, "approve", "c1", answers=["wrong horse"])
     must(status != 0 and "passphrase is wrong" in said, said)
     status, said = at_terminal(world, "approve", "c1", answers=["correct horse"])
-    must(status == 0 and "allow_once c1" in said, said)
+    must(status == 0 and "allowed c1" in said, said)
     second = os.path.join(world.folder, "second.key")
     status, said = at_terminal(world, "key", "create", "--key", second, "--with", path,
                                answers=["battery staple", "battery staple", "correct horse"])

@@ -204,17 +204,17 @@ static void decisions_in_words(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    equal(view_decision(&arena, parse(&arena, "{\"decision\":\"deny\",\"actor\":\"al\\u001bice\"}")),
-          "deny by al<U+001B>ice");
+    equal(body_decision(&arena, parse(&arena, "{\"decision\":\"deny\",\"actor\":\"al\\u001bice\"}")),
+          "denied by al<U+001B>ice");
     equal(
-        view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"person\","
+        body_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"person\","
                                             "\"actor\":\"bob\"}}")),
-        "allow_once by bob");
+        "allowed by bob");
     equal(
-        view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"policy\","
+        body_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"policy\","
                                             "\"rule\":\"Read\"}}")),
-        "allow_once by policy: Read");
-    equal(view_decision(&arena, parse(&arena, "{\"decision\":null,\"decidedBy\":null}")), "");
+        "allowed by policy: Read");
+    equal(body_decision(&arena, parse(&arena, "{\"decision\":null,\"decidedBy\":null}")), "");
 }
 
 #define PENDING(...) "{\"pendingApprovals\":[" __VA_ARGS__ "]}"
