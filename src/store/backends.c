@@ -1,6 +1,15 @@
 /* The table of backends: to add one, add a line. */
 #include "store/backend.h"
 
+/* The numbers that stand in the statements of the backends (sqlite_sql.h, postgres_sql.h, sqlite_verify.c). */
+_Static_assert(EVENT_TOOL_CALL == 3, "a kind in SQL");
+_Static_assert(EVENT_TOOL_APPROVAL_REQUEST == 4, "a kind in SQL");
+_Static_assert(EVENT_TOOL_APPROVAL_RESPONSE == 5, "a kind in SQL");
+_Static_assert(EVENT_RUN_STATUS == 12, "a kind in SQL");
+_Static_assert(EVENT_SESSION_CHANGED == 13, "a kind in SQL");
+_Static_assert(EVENT_TOKEN_CHANGED == 14, "a kind in SQL");
+_Static_assert(EVENT_RULE_CHANGED == 15, "a kind in SQL");
+
 #define BACKENDS(X) \
     X(sqlite)    \
     X(postgres)

@@ -15,9 +15,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-_Static_assert(EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKEN_CHANGED == 14 &&
-                   EVENT_RULE_CHANGED == 15, "these numbers stand in POSTGRES_STATEMENTS");
-
 enum {
     OPEN_MS = 10000,       /* for the server to be there when the store is opened */
     OPEN_LOCK_MS = 60000,  /* for another node to give back a lock meanwhile: it makes tables, or gives room back */

@@ -21,11 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(EVENT_TOOL_CALL == 3 && EVENT_TOOL_APPROVAL_REQUEST == 4 && EVENT_TOOL_APPROVAL_RESPONSE == 5 &&
-                   EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKEN_CHANGED == 14 &&
-                   EVENT_RULE_CHANGED == 15,
-               "these numbers stand in SQLITE_STATEMENTS");
-
 enum {
     TIDY_FRAMES = 4000,          /* 16 MB of log: the checkpointer is asked */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */

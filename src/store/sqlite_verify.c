@@ -231,8 +231,6 @@ static struct rc check_not_indexed(struct sqlite_walk *walk, struct err *err)
 /* 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST, 5 TOOL_APPROVAL_RESPONSE. */
 static struct rc check_calls(struct sqlite_walk *walk, struct err *err)
 {
-    _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_TOOL_APPROVAL_REQUEST == 4 &&
-                       EVENT_TOOL_APPROVAL_RESPONSE == 5, "these numbers stand below");
     TRY(check_none(walk,
                    "SELECT e.seq FROM events e LEFT JOIN events c ON c.seq = e.call_seq"
                    " WHERE e.call_seq IS NOT NULL AND (c.seq IS NULL OR c.seq > e.seq OR c.kind <> 3"
