@@ -5,14 +5,10 @@
 
 #include "io/links.h"
 
-#include <stdio.h>
-#include <sys/stat.h>
-
 static bool stat_at(struct str path, struct stat *ret_stat)
 {
-    char text[LIMIT_PATH_BYTES + 16];
-    int n = snprintf(text, sizeof text, "%.*s", STR_ARG(path));
-    return n > 0 && (size_t)n < sizeof text && stat(text, ret_stat) == 0;
+    ARENA_SCOPE(scratch);
+    return links_stat(&scratch, path, ret_stat);
 }
 
 static struct str parent_of(struct str path)

@@ -13,12 +13,11 @@
 #include "base/stamp.h"
 #include "event/shapes.h"
 #include "gate/inner.h"
-#include "io/file.h"
 #include "io/links.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { POLICY_FILE_BYTES = 256 << 10, RULES_MAX = 20000 };
 
@@ -186,7 +185,7 @@ static struct rc load_file(struct policy_file *file, enum rule_layer layer, cons
     struct str text;
     if (layer == LAYER_MANAGED && (st->st_uid != 0 || (st->st_mode & 022)))
         return err_set(err, ERR_FORBIDDEN, "it must belong to root, and nobody else may write to it");
-    TRY(file_read(&file->arena, file->path, POLICY_FILE_BYTES, &text, err));
+    TRY(links_read(&file->arena, file->path, POLICY_FILE_BYTES, &text, err));
     struct digest digest = digest_of(text);
     digest_hex(&digest, file->hash);
     return parse_file(file, text, layer, err);
@@ -198,7 +197,9 @@ static const struct stat *look_at(struct file_look *look, const char *path, uint
         look->turn = turn;
         if (strcmp(look->path, path) != 0)
             (void)snprintf(look->path, sizeof look->path, "%s", path);
-        look->there = stat(path, &look->st) == 0;
+        ARENA_SCOPE(scratch);
+        look->there = links_stat(&scratch, str_of(path), &look->st);
+        look->silent = !look->there && errno == ETIMEDOUT;
     }
     return look->there ? &look->st : NULL;
 }
@@ -210,6 +211,8 @@ static bool refresh_file(struct policy_file *file, enum rule_layer layer, struct
     int64_t stamp[4] = {0};
     const struct stat *st = file->path ? look_at(look, file->path, turn) : NULL;
     bool there = st != NULL;
+    if (!there && file->path && look->silent)
+        return false; /* what was read last holds */
     if (there) {
         stamp[0] = (int64_t)st->st_ino ^ (int64_t)st->st_dev << 32;
         stamp[1] = st->st_size;

@@ -54,7 +54,7 @@ struct policy_file {
 struct file_look {
     uint64_t turn;
     char path[LIMIT_PATH_BYTES + 32];
-    bool there;
+    bool there, silent; /* silent: its place did not answer */
     struct stat st;
 };
 

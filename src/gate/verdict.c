@@ -135,13 +135,13 @@ static bool is_secret(struct str path, struct str real)
 }
 
 /* Called for each file of a sweep: whether it holds keys by its name, or by the name that a link leads to. */
-static bool is_unsafe(void *arg, struct str path, struct str real)
+static bool is_unsafe(const void *arg, struct str path, struct str real)
 {
-    const struct sweep *sweep = arg;
+    const enum sweep_kind *kind = arg;
     size_t at = path.n;
     while (at > 0 && path.p[at - 1] != '/')
         at--;
-    switch (sweep->kind) {
+    switch (*kind) {
     case SWEEP_NONE: return false;
     case SWEEP_LINKS: return path.p != real.p && is_secret(real, real);
     case SWEEP_SHOWN: return at < path.n && path.p[at] != '.' && is_secret(path, real);
@@ -166,8 +166,10 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
     struct sweep *sweep = &verdict->sweep;
     if (sweep->kind == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
         return;
-    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = sweep, .levels = sweep->levels,
-                                  .whole = sweep->levels == SWEEP_DEEP, .entries = LOOK_ENTRIES};
+    static const enum sweep_kind kinds[] = {SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL};
+    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = &kinds[sweep->kind],
+                                  .levels = sweep->levels, .whole = sweep->levels == SWEEP_DEEP,
+                                  .entries = LOOK_ENTRIES};
     struct str found = links_find(&search, sweep->folder);
     if (search.gave_up)
         ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and those in %.*s are too many "
@@ -178,7 +180,7 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
 }
 
 /* The shell cuts `a /etc/b` into two names, xargs reads quotes, too. */
-static bool is_cut_in_two(void *arg, struct str path, struct str real)
+static bool is_cut_in_two(const void *arg, struct str path, struct str real)
 {
     (void)arg;
     (void)real;

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/local.h"
+#include "io/far.h"
+#include "io/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,8 +29,11 @@ static void climb(struct buf *reached)
         reached->n--;
 }
 
-/* As the kernel would walk it, also for names that do not exist yet. Empty: too many links, or too long. */
-struct str links_follow(struct arena *arena, struct str path)
+static struct str follow_far(struct arena *arena, struct str path);
+
+/* As the kernel would walk it, also for names that do not exist yet. Empty: too many links, or too long. `wary`: what
+ * lies on a far mount is walked by a thread. */
+static struct str follow(struct arena *arena, struct str path, bool wary)
 {
     BUF_SCOPE(reached, 4 * LIMIT_PATH_BYTES);
     char target[PATH_MAX] NOT_ZEROED;
@@ -43,6 +48,8 @@ struct str links_follow(struct arena *arena, struct str path)
             continue;
         }
         BUF_ADD(&reached, STR("/"), part);
+        if (wary && far_is(buf_str(&reached)))
+            return follow_far(arena, put_before(arena, buf_str(&reached), path));
         ssize_t n = reached.over ? -1 : readlink(buf_c(&reached), target, sizeof target);
         if (n < 0)
             continue; /* not a link, or it does not exist */
@@ -59,10 +66,101 @@ struct str links_follow(struct arena *arena, struct str path)
     return reached.n ? arena_str(arena, buf_str(&reached)) : STR("/");
 }
 
+struct str links_follow(struct arena *arena, struct str path) { return follow(arena, path, far_any()); }
+
+/* ---- on a mount that may not answer ---- */
+
+struct far_look {
+    struct far_work work;
+    struct str path, real;
+    struct stat st;
+    bool there;
+    size_t bytes_max;
+    struct str text;
+    struct err err;
+};
+
+static void follow_it(struct far_work *work)
+{
+    struct far_look *look = (struct far_look *)work;
+    look->real = follow(&work->arena, look->path, false);
+}
+
+static void stat_it(struct far_work *work)
+{
+    struct far_look *look = (struct far_look *)work;
+    look->there = stat(look->path.p, &look->st) == 0;
+}
+
+static void read_it(struct far_work *work)
+{
+    struct far_look *look = (struct far_look *)work;
+    (void)file_read(&work->arena, look->path.p, look->bytes_max, &look->text, &look->err).code;
+}
+
+/* NULL: no answer. */
+static struct far_look *look_far(struct str path, void (*run)(struct far_work *work), size_t bytes_max)
+{
+    struct far_look *look = far_new(sizeof *look, run);
+    look->bytes_max = bytes_max;
+    look->path = arena_str(&look->work.arena, path);
+    return far_do(&look->work, path) ? look : NULL;
+}
+
+static struct str follow_far(struct arena *arena, struct str path)
+{
+    struct far_look *look = look_far(path, follow_it, 0);
+    if (!look)
+        return STR_NONE;
+    struct str real = arena_str(arena, look->real);
+    far_free(&look->work);
+    return real;
+}
+
+bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat)
+{
+    bool wary = far_any();
+    struct str real = wary ? follow(arena, path, true) : path;
+    if (str_empty(real) || str_find(real, '\0') < real.n) {
+        errno = ETIMEDOUT;
+        return false;
+    }
+    if (!wary || !far_is(real))
+        return stat(arena_c(arena, real), ret_stat) == 0;
+    struct far_look *look = look_far(real, stat_it, 0);
+    bool there = look && look->there;
+    errno = ETIMEDOUT;
+    if (there)
+        *ret_stat = look->st;
+    if (look) {
+        errno = ENOENT;
+        far_free(&look->work);
+    }
+    return there;
+}
+
+struct rc links_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text, struct err *err)
+{
+    bool wary = far_any();
+    struct str real = wary ? follow(arena, str_of(path), true) : str_of(path);
+    if (!wary || (!str_empty(real) && !far_is(real)))
+        return file_read(arena, path, bytes_max, ret_text, err);
+    struct far_look *look = str_empty(real) ? NULL : look_far(real, read_it, bytes_max);
+    if (!look)
+        return err_set(err, ERR_TIMEOUT, "%s does not answer", path);
+    struct rc rc = {look->err.code};
+    if (rc_ok(rc))
+        *ret_text = arena_str(arena, look->text);
+    else if (err)
+        *err = look->err;
+    far_free(&look->work);
+    return rc;
+}
+
 bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret_shared)
 {
     struct stat st;
-    bool there = str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0;
+    bool there = links_stat(arena, path, &st);
     *ret_file = there && S_ISREG(st.st_mode);
     *ret_shared = *ret_file && st.st_nlink > 1;
     return there;
@@ -93,11 +191,15 @@ static struct str give_up(struct links_search *search, struct str folder)
     return folder;
 }
 
+static struct str find_far(struct links_search *search, struct str folder);
+
 /* Bounded by levels and entries; where the bound is reached the folder itself is given as found, so that nothing is
  * overlooked. */
-struct str links_find(struct links_search *search, struct str folder)
+static struct str find(struct links_search *search, struct str folder, bool wary)
 {
     struct str found = STR_NONE;
+    if (wary && far_is(folder))
+        return find_far(search, folder);
     DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(search->arena, folder)) : NULL;
     if (!dir)
         return errno == ENOENT || errno == ENOTDIR ? STR_NONE : give_up(search, folder);
@@ -113,14 +215,45 @@ struct str links_find(struct links_search *search, struct str folder)
         struct str path = put_before(search->arena, folder, str_of(entry->d_name));
         bool below = is_folder(search, entry, path);
         bool plain = below || entry->d_type == DT_REG;
-        if (search->wanted(search->arg, path, plain ? path : links_follow(search->arena, path)))
+        if (search->wanted(search->arg, path, plain ? path : follow(search->arena, path, wary)))
             found = path;
         else if (below && search->levels > 0)
-            found = links_find(search, path);
+            found = find(search, path, wary);
         else if (below && search->whole)
             found = give_up(search, path);
     }
     search->levels++;
     (void)closedir(dir);
+    return found;
+}
+
+struct str links_find(struct links_search *search, struct str folder) { return find(search, folder, far_any()); }
+
+struct far_find {
+    struct far_work work;
+    struct links_search search;
+    struct str folder, found;
+};
+
+static void find_it(struct far_work *work)
+{
+    struct far_find *far = (struct far_find *)work;
+    far->found = find(&far->search, far->folder, false);
+}
+
+/* Below a far mount a near one is searched by the thread as well. */
+static struct str find_far(struct links_search *search, struct str folder)
+{
+    struct far_find *far = far_new(sizeof *far, find_it);
+    far->work.long_work = true;
+    far->search = *search;
+    far->search.arena = &far->work.arena;
+    far->folder = arena_str(&far->work.arena, folder);
+    if (!far_do(&far->work, folder))
+        return give_up(search, folder);
+    struct str found = arena_str(search->arena, far->found);
+    search->entries = far->search.entries;
+    search->gave_up = far->search.gave_up;
+    far_free(&far->work);
     return found;
 }

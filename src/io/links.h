@@ -1,13 +1,21 @@
-/* Where a path leads when its links are followed. */
+/* Where a path leads when its links are followed. The loop may call these: what lies on a mount that does not answer
+ * (far.h) keeps it waiting for a moment only, and counts as what cannot be looked at. */
 #ifndef IO_LINKS_H
 #define IO_LINKS_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
+
+#include <sys/stat.h>
 
 /* Resolves the links of an absolute path as the kernel does: link by link, `..` relative to a link's target. A part
  * that does not exist is kept as written, also behind a broken link. Empty when links form a circle. */
 struct str links_follow(struct arena *arena, struct str path);
+/* As stat(); errno is ETIMEDOUT when the place did not answer. */
+bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat);
+/* As file_read; ERR_TIMEOUT when the place did not answer. */
+struct rc links_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text, struct err *err);
 /* Whether the path leads to something that exists, whether that is a regular file, and one with a second name (a hard
  * link). */
 bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret_shared);
@@ -15,8 +23,8 @@ bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret
 /* A search for a file below a folder. */
 struct links_search {
     struct arena *arena;
-    bool (*wanted)(void *arg, struct str path, struct str real); /* `real`: where a link leads, else the same path */
-    void *arg;
+    bool (*wanted)(const void *arg, struct str path, struct str real); /* `real`: where a link leads, else `path` */
+    const void *arg; /* lives as long as the process: a thread may look on when nobody waits any more */
     unsigned levels; /* how deep; 1: the folder itself */
     bool whole;      /* all below the folder is meant: what lies deeper counts as not looked at */
     size_t entries;  /* names that may still be read */

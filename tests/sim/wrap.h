@@ -31,6 +31,7 @@ int __wrap_eventfd(unsigned count, int flags);
 int __wrap_eventfd_write(int descriptor, eventfd_t value);
 int __wrap_close(int descriptor);
 int __real_close(int descriptor);
+bool __wrap_far_any(void);
 int __wrap_poll(struct pollfd *descriptors, nfds_t count, int timeout_ms);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time);
