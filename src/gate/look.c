@@ -10,10 +10,12 @@
 
 #include "tools/tools.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
-/* LOOKS_MAX: with more work under way a question is kept without a look, rather than wait behind running tools. */
-enum { IN_FILE_BYTES_MAX = 256 << 10, LOOKS_MAX = 32 };
+/* LOOKS_MAX: with more work under way a question is kept without a look, rather than wait behind running tools.
+ * LOOK_MS: a file system that does not answer keeps the worker, but not the question. */
+enum { IN_FILE_BYTES_MAX = 256 << 10, LOOKS_MAX = 32, LOOK_MS = 2000 };
 
 struct named_file *named_file_new(void) { return heap_new(sizeof(struct named_file)); }
 
@@ -91,34 +93,61 @@ static bool is_cut(const struct json *preview)
     return json_bool(preview, "cut", false);
 }
 
+struct ask_look {
+    struct ask *ask; /* NULL: it went on without the look */
+    struct timer *timer;
+};
+
 /* A file that cannot be read or shown whole leaves the request as it is: people see the call's own texts. */
-static void looked(struct op *op)
+static void keep_found(struct ask *ask, const struct named_file *file)
 {
-    struct named_file *file = (struct named_file *)op;
-    struct ask *ask = op->owner;
     const struct json *preview = NULL;
-    bool shows = op->err.code == ERR_OK && !str_empty(file->preview) && (file->is_here || op->gate->link) &&
-                 rc_ok(json_parse(&file->arena, file->preview, &preview, NULL)) &&
-                 preview->type == JSON_OBJECT && !is_cut(preview);
+    ARENA_SCOPE(scratch);
+    bool shows = file->op.err.code == ERR_OK && !str_empty(file->preview) && (file->is_here || file->gate->link) &&
+                 rc_ok(json_parse(&scratch, file->preview, &preview, NULL)) && preview->type == JSON_OBJECT &&
+                 !is_cut(preview);
     JSON_SCOPE(buf, out, IN_FILE_BYTES_MAX);
     if (shows || file->is_new)
         put_found(&out, file, preview);
     if (!buf.over)
         ask->in_file = arena_str(ask->op.arena, buf_str(&buf));
-    named_file_free(file);
+}
+
+static void looked(struct op *op)
+{
+    struct ask_look *look = op->owner;
+    struct ask *ask = look->ask;
+    if (ask)
+        keep_found(ask, (struct named_file *)op);
+    named_file_free((struct named_file *)op);
+    timer_free(look->timer);
+    free(look);
+    if (ask)
+        op_go(&ask->op);
+}
+
+static void look_is_late(void *arg)
+{
+    struct ask_look *look = arg;
+    struct ask *ask = look->ask;
+    look->ask = NULL;
     op_go(&ask->op);
 }
 
 void look_work(struct op *op, unsigned work)
 {
-    const struct ask *ask = (const struct ask *)op;
+    struct ask *ask = (struct ask *)op;
     struct named_file *file = named_file_new();
+    struct ask_look *look = heap_new(sizeof *look);
     CHECK(work == WORK_LOOK);
     file->dialect = arena_str(&file->arena, ask->dialect);
     file->name = arena_str(&file->arena, ask->name);
     file->input = arena_str(&file->arena, ask->input->raw);
     file->root = arena_str(&file->arena, ask->look_root);
     file->op.done = looked;
-    file->op.owner = op;
+    file->op.owner = look;
+    look->ask = ask;
+    look->timer = timer_new(op->gate->loop, look_is_late, look);
+    timer_start(look->timer, LOOK_MS);
     gate_read_named_file(op->gate, file);
 }

@@ -6,7 +6,7 @@ import struct
 import threading
 import time
 
-from world import Skip, must, within
+from world import Skip, eventually, must, within
 
 LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -81,4 +81,17 @@ def test_a_mount_that_does_not_answer_stops_nobody(world):
     with Silent(os.path.join(folder, "h")):
         asked(admin, admin.session(cwd=folder), CALLS)
         asked(admin, admin.session(cwd=os.path.join(folder, "h")), [("Edit", {"file_path": "x", "old_string": "a", "new_string": "b"}), ("Read", {"file_path": "x"})])
+    server.stop()
+
+
+def test_a_file_that_cannot_be_opened_in_time_is_asked_about_as_it_is(world):
+    """The mount answers as long as it is looked at, and not when a file is read."""
+    server = world.server()
+    admin, folder = server.admin(), os.path.join(world.folder, "project")
+    with Silent(os.path.join(folder, "h"), (INIT, LOOKUP, GETATTR)):
+        session = admin.session(cwd=folder)
+        eventually(lambda: os.stat(os.path.join(folder, "h", "x")).st_size == 4, "the mount answers")
+        asked(admin, session, CALLS[:1])
+        listed, = admin.pending()
+        must(not listed.get("inFile") and listed["preview"]["fragment"], f"{listed}")
     server.stop()
