@@ -578,13 +578,6 @@ static void take_rest(struct effects *e)
     }
 }
 
-/* `patch FILE`: the patch changes that file, whatever it says. */
-static bool names_target(const struct effects *e)
-{
-    const struct table_row *row = e->row;
-    return e->operand_count && row->operand_count && table_operands[row->operands].role == ROLE_WRITE;
-}
-
 /* Acts that follow from the row as a whole and not from a word. An option that makes the row only read
  * (--dry-run) takes all of them away. */
 static void take_styles(struct effects *e)
@@ -617,11 +610,9 @@ static void take_styles(struct effects *e)
         effect_shows_all(e);
     struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row_lists(row)->touches);
     STR_EACH(path, list, ',') {
-        if (str_is(path, ".") || str_is(path, "*")) {
+        if (str_is(path, ".")) {
             study->risk |= RISK_OVERWRITES;
             study->touches_all = true;
-            if (str_is(path, "*") && !names_target(e))
-                act_add(e->s, ACT_OTHER, ALL_WORDS, "it writes files that only the patch names");
         }
         else {
             act_writes(e->s, ALL_WORDS, path);

@@ -170,7 +170,7 @@ struct table_operand {
 /* Values in marks.tab: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
  * risk=CLASS,…  does=PROGRAM+SUB,…  Lists are one string, parted by commas, in the order of the file. */
 struct table_lists {
-    uint32_t behind, touches; /* row of the words behind `--`; what it writes; `*`: what a file it reads names */
+    uint32_t behind, touches; /* row of the words behind `--`; what it writes whatever its words say */
     uint32_t prefixes, paths; /* what may stand before an option's name, before a path */
     uint32_t does; /* commands of the same effect: a deny or ask of theirs holds here, where the row removes or risks */
 };
