@@ -140,26 +140,28 @@ def test_what_is_in_the_file_is_for_those_who_may_answer(world):
 
 
 def test_what_a_look_at_the_file_finds_stays_too(world):
-    """A new file, a change that would fail; nothing of a secret, of a folder that only an agent named, of one that is not here."""
+    """A new file, a change that would fail; nothing of a secret, also by a second name, of a folder that only an agent named, of one that is not here."""
     _, admin, folder, session = in_a_project(world)
     write(folder, "taken.ts", "x\n")
+    os.link(os.path.join(folder, ".env"), os.path.join(folder, "second.ts"))
     edit = {"old_string": "line 5 of", "new_string": "row"}
     for call, tool, given in (("new", "Write", {"file_path": "made.ts", "content": "one\n"}), ("over", "Write", {"file_path": "taken.ts", "content": "y\n"}),
                               ("fails", "Edit", {"file_path": "cart.ts", "old_string": "nine", "new_string": "9"}),
-                              ("secret", "Edit", {"file_path": ".env", **edit}), ("out", "Edit", {"file_path": "../x", **edit})):
+                              ("secret", "Edit", {"file_path": ".env", **edit}), ("second", "Edit", {"file_path": "second.ts", **edit}),
+                              ("out", "Edit", {"file_path": "../x", **edit})):
         admin.call(session["threadId"], tool, given, id=call)
     write(folder, "made.ts", "there by now\n")
     write(folder, "cart.ts", "nine\n")
 
     def look():
-        shown = {call: admin.ok("GET", link(session, call))["preview"] for call in ("new", "over", "fails", "secret", "out")}
+        shown = {call: admin.ok("GET", link(session, call))["preview"] for call in ("new", "over", "fails", "secret", "second", "out")}
         must(shown["new"]["is_new_file"] is True and shown["new"]["unified"][3:] == ["+one"] and "fragment" not in shown["new"], f"{shown['new']}")
         must(shown["over"]["is_new_file"] is False and "-x" in shown["over"]["unified"], f"{shown['over']}")
         must("is not in the file" in shown["fails"]["problem"] and "-nine" in shown["fails"]["unified"], f"{shown['fails']}")
-        must(shown["secret"]["fragment"] is True and "line 4" not in json.dumps(shown) and shown["out"]["fragment"] is True, f"{shown}")
+        must(shown["secret"]["fragment"] is True and shown["second"]["fragment"] is True and "line 4" not in json.dumps(shown) and shown["out"]["fragment"] is True, f"{shown}")
 
     look()
-    for call in ("new", "over", "fails", "secret", "out"):
+    for call in ("new", "over", "fails", "secret", "second", "out"):
         admin.decided(session["id"], call, "deny")
     look()
     agent = admin.token_for("agent", "names")
