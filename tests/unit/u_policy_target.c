@@ -74,7 +74,7 @@ static void test_meets_as_the_model(void **state)
             fail_msg("the shape %s and the name %s", shape, name);
         met += meets;
     }
-    assert_in_range(met, 4000, 36000);
+    assert_true(met >= 4000 && met <= 36000);
 }
 
 /* Paths of a few names: an unknown folder (\x01) may be any number of folders, ** in a pattern, too. */
@@ -125,7 +125,7 @@ static void test_paths_meet_as_the_model(void **state)
             fail_msg("the target %s and the path %s", target_text, path_text);
         met += meets;
     }
-    assert_in_range(met, 4000, 36000);
+    assert_true(met >= 4000 && met <= 36000);
 }
 
 static void test_long_words(void **state)
