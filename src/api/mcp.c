@@ -22,7 +22,7 @@ struct mcp_call_held {
     struct ask *ask;
     struct str actor, by;
     unsigned times;
-    bool begun, answered;
+    bool begun, answered, takes_stream; /* takes_stream: its client reads one */
 };
 
 /* ---- what the client hears ---- */
@@ -151,11 +151,6 @@ static void let_go(struct ask *ask)
         http_shed(held->x->http);
 }
 
-static bool takes_stream(const struct mcp_call_held *held)
-{
-    return held->begun || str_has(http_header(held->x->http, "accept"), STR("text/event-stream"));
-}
-
 /* On the loop, each time that a wait has ended: with an answer, with an error, or because PIECE_MS are over. */
 static void asked(struct op *op)
 {
@@ -168,7 +163,7 @@ static void asked(struct op *op)
     } else if (ask->call.status != CALL_AWAITING) {
         mcp_answer_call(&line, &held->message, &ask->call);
         give(held, &line);
-    } else if (!left && takes_stream(held)) {
+    } else if (!left && held->takes_stream) {
         wait_on(held);
     } else {
         withdraw(held);
@@ -232,12 +227,13 @@ static void take_call(struct exchange *x)
     struct err err = {.code = ERR_OK};
     held->x = x;
     held->gate = x->gate;
+    held->takes_stream = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
     held->actor = arena_str(&held->arena, x->actor);
     held->by = arena_str(&held->arena, x->token_id);
     held->ask = arena_new(&held->arena, struct ask);
     *held->ask = (struct ask){.op = gate_op(&held->arena, asked, held), .actor = held->actor, .by = held->by};
     held->ask->withdraws = true;
-    held->ask->wait_ms = takes_stream(held) ? PIECE_MS : PLAIN_MS;
+    held->ask->wait_ms = held->takes_stream ? PIECE_MS : PLAIN_MS;
     if (rc_bad(prepare(held, x->http->body, &err))) {
         refuse(held, err.text);
         return;

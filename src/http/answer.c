@@ -82,8 +82,21 @@ void http_request_free(struct http_request *request)
     }
 }
 
+/* The one header that an answer is made with. */
+static void keep_proof(struct http_request *request)
+{
+    struct str proof = request->prover ? http_header(request, "authorization") : STR_NONE;
+    struct http_header *kept = str_empty(proof) ? NULL : arena_new(&request->arena, struct http_header);
+    if (kept)
+        *kept = (struct http_header){STR("authorization"), arena_str(&request->arena, proof)};
+    request->headers = kept;
+    request->header_count = kept != NULL;
+}
+
 void http_shed(struct http_request *request)
 {
+    keep_proof(request);
+    request->method = arena_str(&request->arena, request->method);
     request->body = STR_NONE;
     arena_done(&request->spare);
     if (!request->answered)

@@ -32,7 +32,7 @@ struct http_header {
 
 struct http_request {
     struct arena arena;      /* owns everything below; the handler may allocate in it */
-    struct arena spare;      /* owns data that a waiting handler can free early: see http_shed */
+    struct arena spare;      /* owns headers, body, and what a waiting handler can free early: see http_shed */
     struct str method;       /* "POST" */
     struct str target;       /* path and query as they were sent */
     struct str path;         /* percent-decoded; never contains NUL; starts with '/' */
@@ -126,7 +126,7 @@ void http_answer_error(struct http_request *request, const struct err *err);
 void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err);
 /* Marks the sender as identified: the connection is no stranger's any more. */
 void http_known(struct http_request *request);
-/* Frees the body and the arena `spare`, so that a waiting request needs little memory. */
+/* Frees the headers, the body and the arena `spare`, so that a waiting request needs little memory. */
 void http_shed(struct http_request *request);
 /* Gives up a request whose client has left. */
 void http_drop(struct http_request *request);

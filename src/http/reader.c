@@ -37,8 +37,8 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* The head of most requests, and what is made of them, in one block: a call that waits for a person keeps it and
- * nothing else of the request. With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
+/* What is made of most requests, in one block: a call that waits for a person keeps it and nothing else of the request.
+ * With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
 static void make_room(struct arena *arena)
 {
     enum { REQUEST_BYTES = BLOCK_REQUEST_BYTES - 16 };
@@ -79,11 +79,11 @@ static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool 
     return RC_OK;
 }
 
-/* Cuts the target at '?' and decodes the path. */
+/* Cuts the target at '?' and decodes the path. Handlers keep parts of it, so it outlives the head. */
 static struct rc take_target(struct http_request *request, struct str target, struct err *err)
 {
-    struct str path = str_cut(target, '?', &request->query);
-    request->target = target;
+    request->target = arena_str(&request->arena, target);
+    struct str path = str_cut(request->target, '?', &request->query);
     return http_decode(&request->arena, path, HTTP_DECODE_PATH, &request->path, err);
 }
 
@@ -92,8 +92,8 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
 {
     struct http_request *request = &reader->request;
     struct http_head head;
-    block = arena_str(&request->arena, block);
-    TRY(http_head_check(&request->arena, block, &head, err));
+    block = arena_str(&request->spare, block);
+    TRY(http_head_check(&request->spare, block, &head, err));
     TRY(take_target(request, head.target, err));
     if (reader->body_max_of)
         reader->body_max = reader->body.max = reader->body_max_of(head.target);
