@@ -166,16 +166,16 @@ static void asked(struct op *op)
         gate_status(h->x->gate, ask);
     } else if (ask->op.err.code != ERR_OK) {
         refuse(h, ask->op.err.text);
-    } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* the hook repeats its request */
+    } else if (ask->call->status == CALL_AWAITING && ask->released && !h->gone) { /* the hook repeats its request */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
-    } else if (ask->call.status == CALL_AWAITING && h->gone) {
+    } else if (ask->call->status == CALL_AWAITING && h->gone) {
         http_drop(h->x->http);
-    } else if (ask->call.status == CALL_AWAITING) {
+    } else if (ask->call->status == CALL_AWAITING) {
         withdraw(h);
     } else {
-        if (ask->call.status == CALL_UNKNOWN && h->hook.kind == HOOK_BEFORE && !str_empty(h->hook.call))
+        if (ask->call->status == CALL_UNKNOWN && h->hook.kind == HOOK_BEFORE && !str_empty(h->hook.call))
             remember_call(h);
-        hook_answer(&buf, &h->hook, &ask->call);
+        hook_answer(&buf, &h->hook, ask->call);
         give(h, &buf);
     }
 }
@@ -186,7 +186,7 @@ static void let_go(struct ask *ask)
     struct hooking *h = ask->op.owner;
     h->hook = (struct hook){.agent = h->hook.agent, .kind = h->hook.kind, .asks_later = h->hook.asks_later};
     ask->input = NULL;
-    ask->call.input = STR_NONE;
+    ask->call->input = STR_NONE;
     h->x->body = NULL;
     http_shed(h->x->http);
 }

@@ -144,7 +144,7 @@ static void let_go(struct ask *ask)
     struct mcp_call_held *held = ask->op.owner;
     held->message.params = held->message.arguments = NULL;
     ask->input = NULL;
-    ask->call.input = STR_NONE;
+    ask->call->input = STR_NONE;
     ask->reread = true;
     arena_done(&held->spare);
     if (held->x)
@@ -160,8 +160,8 @@ static void asked(struct op *op)
     bool left = held->begun ? !held->stream : !held->x->http->connection;
     if (ask->op.err.code != ERR_OK) {
         refuse(held, ask->op.err.text);
-    } else if (ask->call.status != CALL_AWAITING) {
-        mcp_answer_call(&line, &held->message, &ask->call);
+    } else if (ask->call->status != CALL_AWAITING) {
+        mcp_answer_call(&line, &held->message, ask->call);
         give(held, &line);
     } else if (!left && held->takes_stream) {
         wait_on(held);

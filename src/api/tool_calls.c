@@ -22,20 +22,17 @@ static void asked(struct op *op)
 {
     struct ask *ask = (struct ask *)op;
     struct exchange *x = ask->op.owner;
-    if (ask->only_rules && ask->call.status == CALL_UNKNOWN)
+    if (ask->only_rules && ask->call->status == CALL_UNKNOWN)
         hooks_wrapped(x, ask->session, ask->id);
-    answer_call(x, &ask->call);
+    answer_call(x, ask->call);
 }
 
-/* While it waits for a person the body and what was made of it are not needed. An input that the gate does not keep in
- * memory either is read again. */
+/* While it waits for a person the request, what was made of it, and the answer to be are not needed. */
 static void let_go(struct ask *ask)
 {
     struct exchange *x = ask->op.owner;
-    if (!ask->reread && !gate_lend_input(ask)) {
-        ask->reread = true;
-        ask->call.input = STR_NONE;
-    }
+    ask->reread = true;
+    ask->call = NULL;
     ask->input = NULL;
     x->body = NULL;
     http_shed(x->http);
@@ -108,7 +105,6 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
     ask->cwd = arena_str(x->arena, ask->cwd);
     ask->dialect = arena_str(x->arena, ask->dialect);
     ask->input = input;
-    ask->waits = let_go;
     return source.p ? gate_describe(x->gate, ask, source, err) : RC_OK;
 }
 
@@ -116,6 +112,8 @@ static struct ask *new_ask(struct exchange *x)
 {
     struct ask *ask = arena_new(x->arena, struct ask);
     ask->op = exchange_op(x, asked);
+    ask->call = arena_new(&x->http->spare, struct call);
+    ask->waits = let_go;
     ask->actor = x->actor;
     ask->by = x->token_id;
     x->http->arg = ask;
@@ -220,7 +218,7 @@ static void shown(struct op *op)
     struct ask *ask = (struct ask *)op;
     struct exchange *x = ask->op.owner;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    write_detail(&out, &ask->call);
+    write_detail(&out, ask->call);
     exchange_answer(x, 200, &buf);
 }
 

@@ -98,9 +98,9 @@ struct ask {
     unsigned hints;      /* enum tool_hint bits of a proxied MCP tool, from its pinned definition */
     bool only_person;    /* ask a person even when the rules would allow the call */
     bool withdraws;      /* withdraw the question when the client disconnects and does not come back */
-    struct call call;    /* the answer */
+    struct call *call;   /* the answer; NULL: the gate makes one in op.arena */
     void (*waits)(struct ask *ask); /* called when the wait begins: free large memory; may be NULL */
-    bool reread, brief;  /* `waits` freed the input, which is read again after the wait; brief: only if answered */
+    bool reread, brief;  /* `waits` let go of call or its input: found again after the wait; brief: only if answered */
     /* private to the gate */
     const struct verdict *verdict; /* valid for one step, like the session */
     bool left_to_agent;  /* no rule matches, and the agent asks its user itself */
@@ -111,7 +111,7 @@ struct ask {
     const struct err *refused; /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;
     struct due_place wait; /* when the wait ends, by the steady clock, us */
-    bool registered, parked, answered, lent; /* lent: the view of the open call holds the input meanwhile */
+    bool registered, parked, answered;
     bool looked, hung_up, released; /* hung_up: the client left before the wait; released: the process stops */
 };
 /* Judges and stores a call, and waits for a person if needed. Same id again: the same call, or ERR_CALL_DIFFERS. */

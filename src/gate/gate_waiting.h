@@ -7,11 +7,6 @@
 #include "store/store.h"
 
 struct gate;
-struct ask;
-
-/* Called by `waits` of an ask: its call.input, which the open call has in memory too, is empty until the wait is over.
- * False: the gate does not have it, and nothing is changed. */
-bool gate_lend_input(struct ask *ask);
 
 /* LISTED: an input or preview over LIMIT_SHOWN_BYTES is left out, with its size and "cut". IN_FILE: whole, with the
  * difference in its file as the request has it, for those who may answer. */

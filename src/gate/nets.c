@@ -157,13 +157,13 @@ static void asked(struct op *op)
     }
     if (op->err.code != ERR_OK)
         decide(look, false, arena_str(&look->arena, str_of(op->err.text)));
-    else if (call_allowed(&ask->call))
+    else if (call_allowed(ask->call))
         decide(look, true, STR_NONE);
-    else if (ask->call.decision == DECISION_TIMEOUT || ask->call.decision == DECISION_CANCELLED)
+    else if (ask->call->decision == DECISION_TIMEOUT || ask->call->decision == DECISION_CANCELLED)
         look->withdrawn = true;
-    else if (ask->call.decision != DECISION_NONE)
+    else if (ask->call->decision != DECISION_NONE)
         decide(look, false, arena_printf(&look->arena, "%s:%u was denied%s%.*s", look->target->host, look->target->port,
-                                         str_empty(ask->call.feedback) ? "" : ": ", STR_ARG(ask->call.feedback)));
+                                         str_empty(ask->call->feedback) ? "" : ": ", STR_ARG(ask->call->feedback)));
     loop_call_finish(&look->loop_call);
 }
 

@@ -128,20 +128,27 @@ static void begin(struct gate *gate, struct op *op, unsigned phase)
         op_go(op);
 }
 
+static void begin_ask(struct gate *gate, struct ask *ask, unsigned phase)
+{
+    if (!ask->call)
+        ask->call = arena_new(ask->op.arena, struct call);
+    begin(gate, &ask->op, phase);
+}
+
 void gate_ask(struct gate *gate, struct ask *ask)
 {
     CHECK(ask->input && ask->input->type == JSON_OBJECT);
     ask->op.step = ask_step;
     ask->op.judge = judge_ask;
     ask->op.work = look_work;
-    begin(gate, &ask->op, ASK_BEGIN);
+    begin_ask(gate, ask, ASK_BEGIN);
 }
 
 void gate_status(struct gate *gate, struct ask *ask)
 {
     ask->op.step = ask_step;
     core_finds(&ask->op, &ask->session, ask->id);
-    begin(gate, &ask->op, ASK_STATUS);
+    begin_ask(gate, ask, ASK_STATUS);
 }
 
 void gate_decide(struct gate *gate, struct decide *decide)
@@ -186,17 +193,6 @@ bool gate_forget(struct ask *ask)
         return false;
     }
     waits_leave(&ask->op.gate->core, ask, true, gate_now());
-    return true;
-}
-
-bool gate_lend_input(struct ask *ask)
-{
-    const struct open *open = core_open(&ask->op.gate->core, ask->session, ask->id);
-    CHECK(ask->parked && ask->registered);
-    if (!open || str_empty(open->call_data))
-        return false;
-    ask->lent = true;
-    ask->call.input = STR_NONE;
     return true;
 }
 

@@ -141,13 +141,8 @@ static void forget_partials(struct gate *gate, const struct event *event)
  * not kept: it is read from the store. */
 static void remember(struct gate *gate, const struct open *open, const struct event *response)
 {
-    struct event request = {.kind = EVENT_TOOL_APPROVAL_REQUEST, .seq = open->seq, .at_ms = open->requested_ms,
-                            .session = open->session, .thread = open->thread, .call = open->call,
-                            .actor = open->actor, .data = open->request_data};
-    struct event call = request;
-    call.kind = EVENT_TOOL_CALL;
-    call.seq = open->seq - 1; /* it was kept right before its request */
-    call.data = open->call_data;
+    struct event call, request;
+    waits_events(open, &call, &request);
     recent_add(&gate->core.recent, (struct event[]){call, request, *response}, 3);
 }
 
@@ -176,7 +171,6 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
         return;
     remember(gate, open, event);
     core_due_remove(&gate->core, open);
-    waits_return_input(&gate->core, open);
     open_free(gate, open);
 }
 

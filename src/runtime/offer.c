@@ -11,7 +11,7 @@ enum { ROUNDS_MAX = 64, AGAIN_MAX = 8 };
 static bool withdrawn(const struct ask *ask)
 {
     return ask->op.err.code == ERR_OK &&
-           (ask->call.decision == DECISION_CANCELLED || ask->call.decision == DECISION_TIMEOUT);
+           (ask->call->decision == DECISION_CANCELLED || ask->call->decision == DECISION_TIMEOUT);
 }
 
 /* Equal questions have the same call id in the whole session; a question that was withdrawn is asked again. */

@@ -284,12 +284,12 @@ static void check_ask(const struct client *client)
     }
     if (code != ERR_OK)
         return;
-    check_state(client, &ask->call);
-    check_recent(client, &ask->call);
-    bool whole = !ask->brief || ask->call.status != CALL_AWAITING;
-    if (whole && ask->call.status != CALL_UNKNOWN && !str_has(ask->call.input, sim_call(client->slot)))
+    check_state(client, ask->call);
+    check_recent(client, ask->call);
+    bool whole = !ask->brief || ask->call->status != CALL_AWAITING;
+    if (whole && ask->call->status != CALL_UNKNOWN && !str_has(ask->call->input, sim_call(client->slot)))
         sim_fail("%.*s is told without its input", STR_ARG(sim_call(client->slot)));
-    if (ask->call.status == CALL_AWAITING && ask->wait_ms && !ask->hung_up && sim->steady_us < ask->wait.time)
+    if (ask->call->status == CALL_AWAITING && ask->wait_ms && !ask->hung_up && sim->steady_us < ask->wait.time)
         sim_fail("a wait for %.*s ends before its time", STR_ARG(sim_call(client->slot)));
 }
 

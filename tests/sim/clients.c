@@ -34,9 +34,9 @@ static void note_answer(struct client *client)
     if (client->op.err.code != ERR_OK)
         return;
     if (client->kind == CLIENT_ASK)
-        note_acked(client->ask.call.call_seq);
+        note_acked(client->ask.call->call_seq);
     if (client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS)
-        note_acked(client->ask.call.response_seq);
+        note_acked(client->ask.call->response_seq);
     if (client->kind == CLIENT_DECIDE)
         note_acked(client->decide.call.response_seq);
     if (client->kind == CLIENT_TOKEN && client->token.role != ROLE_NONE) {
@@ -184,13 +184,15 @@ static const struct json *input_of(struct client *client, uint64_t number)
     return input;
 }
 
-/* As api/ does when a wait begins: the input is the gate's meanwhile, or is read again. */
+/* As api/ does when a wait begins: the whole call, or only its input. */
 static void let_go(struct ask *ask)
 {
-    if (sim_random(3) && !ask->reread && !gate_lend_input(ask)) {
-        ask->reread = true;
-        ask->call.input = STR_NONE;
-    }
+    uint64_t what = sim_random(3);
+    ask->reread = ask->reread || what;
+    if (what == 1)
+        ask->call->input = STR_NONE;
+    if (what == 2)
+        ask->call = NULL;
 }
 
 /* A person may name the call alone: it is looked for in the store, and much may happen meanwhile. */

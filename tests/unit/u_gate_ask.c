@@ -12,7 +12,7 @@ static void an_answer_during_the_append_is_not_missed(void **state)
     waits_follow(&core, &response); /* another node was quick */
     out = keep_ask(&a, out, APPEND_KEPT, 0);
     assert_true(!out.park && !out.read && !out.append);
-    assert_int_equal(a.ask.call.status, CALL_DENIED);
+    assert_int_equal(a.ask.call->status, CALL_DENIED);
     assert_int_equal(core.waiting, 0);
 }
 
@@ -39,7 +39,7 @@ static void an_answer_to_a_known_call_is_not_missed(void **state)
     out = step(&a.ask.op);
     read_free(read);
     assert_true(!out.park && !out.read && !out.append);
-    assert_int_equal(a.ask.call.status, CALL_ABORTED);
+    assert_int_equal(a.ask.call->status, CALL_ABORTED);
     assert_int_equal(core.waiting, 0);
 }
 
@@ -58,7 +58,7 @@ static void whoever_waits_is_rung_once(void **state)
     assert_ptr_equal(waits_next(&core, now), &a.ask.op);
     struct out out = step(&a.ask.op);
     assert_true(!out.park && !out.read && !out.append);
-    assert_int_equal(a.ask.call.status, CALL_ALLOWED);
+    assert_int_equal(a.ask.call->status, CALL_ALLOWED);
     assert_null(waits_next(&core, now));
     assert_int_equal(core.waiting, 0);
     due_done(&core.waits);
@@ -79,7 +79,7 @@ static void an_answered_wait_reads_only_what_is_not_remembered(void **state)
         begin_ask(&a, &arena, 1000);
         assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
         a.ask.reread = true;
-        a.ask.call = (struct call){.status = CALL_AWAITING};
+        a.ask.call = NULL;
         if (remembered)
             recent_add(&core.recent, events, remembered);
         waits_follow(&core, &events[2]);
@@ -89,13 +89,39 @@ static void an_answered_wait_reads_only_what_is_not_remembered(void **state)
         assert_int_equal(out.read != NULL, remembered < 3); /* remembered before its answer came: it does not count */
         read_free(out.read);
         if (remembered == 3) {
-            assert_int_equal(a.ask.call.status, CALL_DENIED);
-            assert_true(str_is(a.ask.call.input, "{}"));
-            assert_int_equal(a.ask.call.response_seq, 3);
+            assert_int_equal(a.ask.call->status, CALL_DENIED);
+            assert_true(str_is(a.ask.call->input, "{}"));
+            assert_int_equal(a.ask.call->response_seq, 3);
         }
         recent_clear(&core.recent);
         assert_int_equal(core.waiting, 0);
     }
+    due_done(&core.waits);
+}
+
+/* The view of what is open has it. */
+static void a_wait_without_an_answer_reads_nothing(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    struct open open = {.session = STR("ses_1"), .call = STR("c"), .seq = 2, .call_data = str_of(asked),
+                        .request_data = STR("{\"toolCallId\":\"c\",\"digest\":\"d\"}")};
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
+    struct call_key key = call_key(open.session, open.call);
+    assert_null(map_put(&core.open, call_key_str(&key), &open));
+    a.ask.reread = true;
+    a.ask.call = NULL;
+    core.released = true;
+    assert_ptr_equal(waits_next(&core, now), &a.ask.op);
+    struct out out = step(&a.ask.op);
+    core.released = false;
+    assert_true(!out.park && !out.append && !out.read);
+    assert_int_equal(a.ask.call->status, CALL_AWAITING);
+    assert_true(str_is(a.ask.call->input, "{}") && str_is(a.ask.call->digest, "d"));
+    assert_int_equal(a.ask.call->call_seq, 1);
+    map_done(&core.open);
     due_done(&core.waits);
 }
 
@@ -128,7 +154,7 @@ static void a_wait_ends_with_its_time(void **state)
     assert_ptr_equal(waits_next(&core, later), &a.ask.op);
     struct out out = {0};
     ask_step(&core, &a.ask.op, later, &out);
-    assert_true(!out.park && a.ask.call.status == CALL_AWAITING);
+    assert_true(!out.park && a.ask.call->status == CALL_AWAITING);
     assert_int_equal(core.waiting, 0);
     due_done(&core.waits);
 }
@@ -226,6 +252,7 @@ int main(void)
         TEST(an_answer_during_the_append_is_not_missed),
         TEST(an_answer_to_a_known_call_is_not_missed),
         TEST(whoever_waits_is_rung_once),
+        TEST(a_wait_without_an_answer_reads_nothing),
         TEST(whoever_waits_looks_again_when_the_session_has_left),
         TEST(an_answered_wait_reads_only_what_is_not_remembered),
         TEST(a_wait_ends_with_its_time),

@@ -128,7 +128,7 @@ static void a_status_that_waits_reads_after_it_is_registered(void **state)
         assert_int_equal(out.read != NULL, wait_ms > 0);
         assert_int_equal(ask.op.found != NULL, wait_ms == 0);
         if (wait_ms == 0)
-            assert_int_equal(ask.call.status, CALL_AWAITING);
+            assert_int_equal(ask.call->status, CALL_AWAITING);
         read_free(out.read);
         read_free(ask.op.found);
         waits_leave(&core, &ask, false, now);

@@ -126,7 +126,7 @@ static struct append *keep_call(struct core *core, struct ask *ask, struct now n
     struct append *append = ask_append(ask, now);
     append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = core->delivered});
     add_uses(append, ask);
-    ask->call = expected_call(ask, append->deadline_ms, now);
+    *ask->call = expected_call(ask, append->deadline_ms, now);
     return append;
 }
 
@@ -145,7 +145,7 @@ static bool is_to_be_kept(struct ask *ask)
     bool only_rules = ask->verdict->effect == EFFECT_ASK && ask->only_rules;
     if (!ask->left_to_agent && !only_rules)
         return true;
-    ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session, .thread = ask->thread,
+    *ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session, .thread = ask->thread,
                               .input = ask->input->raw, .no_opinion = ask->left_to_agent,
                               .why = arena_str(op->arena, ask->verdict->why),
                               .rule = arena_str(op->arena, ask->verdict->rule)};
@@ -163,7 +163,7 @@ static void judge(struct ask *ask, struct out *out)
 static void look_up(struct ask *ask, struct out *out)
 {
     ask->op.phase = ASK_KNOWN;
-    ask->call = (struct call){.status = CALL_UNKNOWN};
+    *ask->call = (struct call){.status = CALL_UNKNOWN};
     out->read = read_new_call(ask->session, ask->id);
 }
 
@@ -214,16 +214,16 @@ static void check_known(struct ask *ask, const struct read *read, const struct c
 /* The caller gets the call when the wait is over; until then it costs no memory. */
 static void take_known(struct ask *ask, struct read *read)
 {
-    struct call rung = ask->call, known;
+    struct call rung = *ask->call, known;
     bool there = core_take_call(&read->arena, &known, ask->session, read);
     if (there)
         take_answer(&known, &rung);
     check_known(ask, read, there ? &known : NULL);
     if (ask->op.err.code == ERR_OK && known.status == CALL_AWAITING && ask->registered) {
-        ask->call = (struct call){.status = CALL_AWAITING};
+        *ask->call = (struct call){.status = CALL_AWAITING};
         ask->reread = true;
-    } else if (core_take_call(ask->op.arena, &ask->call, ask->session, read)) {
-        take_answer(&ask->call, &rung);
+    } else if (core_take_call(ask->op.arena, ask->call, ask->session, read)) {
+        take_answer(ask->call, &rung);
     }
 }
 
@@ -238,22 +238,19 @@ static bool is_status_found(struct ask *ask)
 
 /* ---- the end, or waiting ---- */
 
-/* Before the caller gets its call back: takes the input that was lent to the view of the open call. When the call is
- * not open any more there is nothing to take, and the input is read from the store (`reread`). */
-static void take_input_back(struct core *core, struct ask *ask)
+/* The call that was let go while it waited, from memory: answered a moment ago, or still open. */
+static bool is_in_memory(const struct core *core, struct ask *ask)
 {
-    const struct open *open = core_open(core, ask->session, ask->id);
-    if (open)
-        waits_return_input(core, open);
-    ask->reread = ask->reread || ask->lent;
-    ask->lent = false;
+    struct arena *arena = ask->op.arena;
+    return ask->answered ? recent_find(&core->recent, arena, ask->session, ask->id, ask->call)
+                         : waits_open_call(core, arena, ask->session, ask->id, ask->call);
 }
 
 /* Waits if the call is open and there is time; else the operation ends with the call as it stands. */
 static void settle(struct core *core, struct ask *ask, struct now now, struct out *out)
 {
     struct op *op = &ask->op;
-    bool open = op->err.code == ERR_OK && ask->call.status == CALL_AWAITING && !ask->answered;
+    bool open = op->err.code == ERR_OK && ask->call->status == CALL_AWAITING && !ask->answered;
     bool in_time = now.steady_us < ask->wait.time;
     ask->released = open && core->released;
     if (open && ask->registered && in_time && !core->released && !ask->hung_up) {
@@ -264,12 +261,10 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
     }
     if (op->phase == ASK_WAITS && !ask->answered && ask->brief)
         ask->reread = false;
-    if (ask->lent)
-        take_input_back(core, ask);
     waits_leave(core, ask, ask->hung_up, now);
     if (ask->reread && op->err.code == ERR_OK) {
         ask->reread = false;
-        if (!ask->answered || !recent_find(&core->recent, op->arena, ask->session, ask->id, &ask->call))
+        if (!is_in_memory(core, ask))
             look_up(ask, out);
     }
 }
@@ -277,6 +272,10 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct ask *ask = (struct ask *)op;
+    if (!ask->call) {
+        ask->call = arena_new(op->arena, struct call);
+        ask->call->status = op->phase == ASK_WAITS ? CALL_AWAITING : CALL_UNKNOWN;
+    }
     switch (op->phase) {
     case ASK_BEGIN:
         if (!str_empty(ask->session)) {
@@ -324,7 +323,7 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
             judge(ask, out);
             return;
         }
-        ask->call.call_seq = op->append->events[0].seq;
+        ask->call->call_seq = op->append->events[0].seq;
         if (op->append->outcome == APPEND_FAILED)
             op->err = op->append->err;
         break;

@@ -108,8 +108,11 @@ void waits_add(struct core *core, struct ask *ask, struct now now);
 void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now);
 /* A response was delivered: the asks that wait for it become ready to be stepped. */
 void waits_follow(struct core *core, const struct event *event);
-/* Gives clients that wait for this call its input back, if they lent it (gate_lend_input). */
-void waits_return_input(struct core *core, const struct open *open);
+/* TOOL_CALL and request of an open call; the data of a large one is empty. */
+void waits_events(const struct open *open, struct event *ret_call, struct event *ret_request);
+/* The call as it waits; false: it does not, or is not in memory. */
+bool waits_open_call(const struct core *core, struct arena *arena, struct str session, struct str call,
+                     struct call *ret_call);
 /* The first waiting operation whose answer has come or whose time is over, to be stepped next; NULL: none. */
 struct op *waits_next(struct core *core, struct now now);
 bool waits_awaited(const struct core *core, struct str session, struct str call);

@@ -8,7 +8,6 @@
 #include "gate/core/core.h"
 
 #include "event/append.h"
-#include "event/shapes.h"
 
 bool waits_awaited(const struct core *core, struct str session, struct str call)
 {
@@ -66,20 +65,29 @@ void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now no
     core_away(core, open, true, now);
 }
 
-/* The input was lent from the waiter to the view; it is copied back before the view is freed. */
-void waits_return_input(struct core *core, const struct open *open)
+void waits_events(const struct open *open, struct event *ret_call, struct event *ret_request)
 {
-    ARENA_SCOPE(scratch);
-    struct data_tool_call data;
-    struct call_key key = call_key(open->session, open->call);
-    if (core->waiters.count == 0)
-        return;
-    for (struct ask *ask = map_get(&core->waiters, call_key_str(&key)); ask; ask = ask->next_waiter) {
-        if (!ask->lent || !READ_DATA(&scratch, tool_call, open->call_data, &data))
-            continue;
-        ask->call.input = arena_str(ask->op.arena, data.input);
-        ask->lent = false;
-    }
+    *ret_request = (struct event){.kind = EVENT_TOOL_APPROVAL_REQUEST, .seq = open->seq, .at_ms = open->requested_ms,
+                                  .session = open->session, .thread = open->thread, .call = open->call,
+                                  .actor = open->actor, .data = open->request_data};
+    *ret_call = *ret_request;
+    ret_call->kind = EVENT_TOOL_CALL;
+    ret_call->seq = open->seq - 1; /* it was kept right before its request */
+    ret_call->data = open->call_data;
+}
+
+bool waits_open_call(const struct core *core, struct arena *arena, struct str session, struct str call,
+                     struct call *ret_call)
+{
+    struct event asked, request;
+    const struct open *open = core_open(core, session, call);
+    if (!open || str_empty(open->call_data))
+        return false;
+    waits_events(open, &asked, &request);
+    *ret_call = (struct call){0};
+    call_apply(arena, ret_call, &asked);
+    call_apply(arena, ret_call, &request);
+    return ret_call->status == CALL_AWAITING;
 }
 
 static void ring(struct core *core, struct ask *ask)
@@ -116,7 +124,7 @@ void waits_follow(struct core *core, const struct event *event)
     struct call_key key = call_key(event->session, event->call);
     for (struct ask *ask = map_get(&core->waiters, call_key_str(&key)); ask; ask = ask->next_waiter) {
         if (!ask->reread)
-            call_apply(ask->op.arena, &ask->call, event);
+            call_apply(ask->op.arena, ask->call, event);
         ring(core, ask);
     }
 }
