@@ -99,8 +99,10 @@ void http_shed(struct http_request *request)
     request->method = arena_str(&request->arena, request->method);
     request->body = STR_NONE;
     arena_done(&request->spare);
-    if (!request->answered)
-        buf_done(&http_reader_of(request)->body);
+    if (request->answered)
+        return;
+    buf_done(&http_reader_of(request)->body);
+    http_reader_of(request)->in = NULL;
 }
 
 void http_drop(struct http_request *request)

@@ -15,7 +15,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t n)
     CHECK(reader->progress == HTTP_IN_BODY);
     if (reader->parser_done)
         return HPE_USER;
-    if (reader->body.n == 0 && n == reader->body_left && !reader->chunked)
+    if (reader->body.n == 0 && n == reader->in->body_left && !reader->chunked)
         reader->request.body = arena_str(&reader->request.spare, piece);
     else
         buf_put(&reader->body, piece);
@@ -49,17 +49,19 @@ struct http_reader *http_reader_new(void)
 {
     struct http_reader *reader = heap_new(sizeof *reader);
     make_room(&reader->request.arena);
-    llhttp_init(&reader->parser, HTTP_REQUEST, &settings);
-    reader->parser.data = reader;
-    reader->head = buf_init(LIMIT_HEADER_BYTES);
+    reader->in = arena_new(&reader->request.spare, struct http_reading);
+    llhttp_init(&reader->in->parser, HTTP_REQUEST, &settings);
+    reader->in->parser.data = reader;
+    reader->in->head = buf_init(LIMIT_HEADER_BYTES);
     reader->body = buf_init(LIMIT_BODY_BYTES);
-    reader->body_max = LIMIT_BODY_BYTES;
+    reader->in->body_max = LIMIT_BODY_BYTES;
     return reader;
 }
 
 void http_reader_free(struct http_reader *reader)
 {
-    buf_done(&reader->head);
+    if (reader->in)
+        buf_done(&reader->in->head);
     buf_done(&reader->body);
     arena_done(&reader->request.spare);
     arena_done(&reader->request.arena);
@@ -69,7 +71,7 @@ void http_reader_free(struct http_reader *reader)
 /* The bytes are known to belong to this message; llhttp must come to the same end as we did. */
 static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool last, struct err *err)
 {
-    llhttp_errno_t failed = llhttp_execute(&reader->parser, bytes.p, bytes.n);
+    llhttp_errno_t failed = llhttp_execute(&reader->in->parser, bytes.p, bytes.n);
     if (failed != HPE_OK && failed != HPE_PAUSED_UPGRADE)
         return err_set(err, ERR_INVALID, "the request is malformed (%s)", llhttp_errno_name(failed));
     if (reader->parser_done != last)
@@ -96,13 +98,13 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
     TRY(http_head_check(&request->spare, block, &head, err));
     TRY(take_target(request, head.target, err));
     if (reader->body_max_of)
-        reader->body_max = reader->body.max = reader->body_max_of(head.target);
-    if (head.content_length > reader->body_max)
-        return err_set(err, ERR_TOO_LARGE, "the body is larger than %zu bytes", reader->body_max);
+        reader->in->body_max = reader->body.max = reader->body_max_of(head.target);
+    if (head.content_length > reader->in->body_max)
+        return err_set(err, ERR_TOO_LARGE, "the body is larger than %zu bytes", reader->in->body_max);
     request->method = head.method;
     request->headers = head.headers;
     request->header_count = head.header_count;
-    reader->body_left = head.content_length;
+    reader->in->body_left = head.content_length;
     reader->chunked = head.chunked;
     reader->old = head.old;
     reader->wants_continue = head.wants_continue;
@@ -115,48 +117,48 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
 static struct rc feed_head(struct http_reader *reader, struct str *bytes, struct err *err)
 {
     struct str all = *bytes;
-    size_t before = reader->head.n;
+    size_t before = reader->in->head.n;
     size_t end;
     if (before) {
         size_t room = LIMIT_HEADER_BYTES - before;
-        buf_put(&reader->head, str_sub(*bytes, 0, bytes->n < room ? bytes->n : room));
-        CHECK(!reader->head.over);
-        all = buf_str(&reader->head);
+        buf_put(&reader->in->head, str_sub(*bytes, 0, bytes->n < room ? bytes->n : room));
+        CHECK(!reader->in->head.over);
+        all = buf_str(&reader->in->head);
     }
-    TRY(http_head_end(all, &reader->head_line, &end, err));
+    TRY(http_head_end(all, &reader->in->head_line, &end, err));
     if (end == 0) {
         if (before == 0)
-            buf_put(&reader->head, all);
+            buf_put(&reader->in->head, all);
         *bytes = STR_NONE;
         return RC_OK;
     }
     CHECK(end > before);
     *bytes = str_sub(*bytes, end - before, bytes->n);
-    reader->head_line = 0;
+    reader->in->head_line = 0;
     if (end == 2 && !reader->skipped_line) {
         reader->skipped_line = true;
-        buf_clear(&reader->head);
+        buf_clear(&reader->in->head);
         return RC_OK;
     }
     if (end == 2)
         return err_set(err, ERR_INVALID, "there is no request line");
     TRY(take_head(reader, str_sub(all, 0, end), err));
-    buf_done(&reader->head);
+    buf_done(&reader->in->head);
     return RC_OK;
 }
 
 /* Takes what belongs to this body and leaves the rest in `bytes`: a client may have sent the next request with it. */
 static struct rc feed_body(struct http_reader *reader, struct str *bytes, struct err *err)
 {
-    CHECK(reader->chunked || reader->body_left > 0);
+    CHECK(reader->chunked || reader->in->body_left > 0);
     reader->body_began = true;
-    size_t used = bytes->n < reader->body_left ? bytes->n : (size_t)reader->body_left;
+    size_t used = bytes->n < reader->in->body_left ? bytes->n : (size_t)reader->in->body_left;
     if (reader->chunked)
-        TRY(http_chunks_check(&reader->chunks, *bytes, reader->body_max, &used, err));
-    bool last = reader->chunked ? reader->chunks.state == CHUNK_OVER : used == reader->body_left;
+        TRY(http_chunks_check(&reader->in->chunks, *bytes, reader->in->body_max, &used, err));
+    bool last = reader->chunked ? reader->in->chunks.state == CHUNK_OVER : used == reader->in->body_left;
     TRY(feed_parser(reader, str_sub(*bytes, 0, used), last, err));
     if (!reader->chunked)
-        reader->body_left -= used;
+        reader->in->body_left -= used;
     if (reader->body.n)
         reader->request.body = buf_str(&reader->body);
     CHECK(!reader->body.over);

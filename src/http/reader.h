@@ -19,18 +19,23 @@ enum http_progress {
     HTTP_WHOLE,   /* the request is complete; nothing more may be fed */
 };
 
-/* A request while it comes in, and afterwards: the request is its first member. */
-struct http_reader {
-    struct http_request request; /* first: a request that came by a socket is its reader */
+/* What is needed only while the request comes in. */
+struct http_reading {
     llhttp_t parser;
     struct buf head;      /* the header block while it is not whole */
     size_t head_line;     /* the start of its last line */
-    struct buf body;      /* a body that came in pieces */
-    size_t body_counted;  /* bytes of it that are counted in the server's body_bytes */
     uint64_t body_left;   /* bytes still to come, when there is a Content-Length */
-    size_t (*body_max_of)(struct str target); /* NULL: LIMIT_BODY_BYTES */
     size_t body_max;      /* limit for this request */
     struct http_chunks chunks;
+};
+
+/* A request while it comes in, and afterwards: the request is its first member. */
+struct http_reader {
+    struct http_request request; /* first: a request that came by a socket is its reader */
+    struct http_reading *in;     /* in request.spare; NULL: http_shed has freed it */
+    struct buf body;      /* a body that came in pieces */
+    size_t body_counted;  /* bytes of it that are counted in the server's body_bytes */
+    size_t (*body_max_of)(struct str target); /* NULL: LIMIT_BODY_BYTES */
     enum http_progress progress;
     bool chunked;
     bool old;             /* HTTP/1.0 */
