@@ -39,6 +39,17 @@ static struct open_approval without_file(struct arena *arena, const struct open_
     return listed;
 }
 
+static bool is_part(struct str part, struct str whole)
+{
+    return part.n && part.p >= whole.p && part.p + part.n <= whole.p + whole.n;
+}
+
+/* A part of `whole` is found again in its copy; anything else is packed. */
+static struct str keep_part(char **at, struct str part, struct str whole, struct str copy)
+{
+    return is_part(part, whole) ? (struct str){copy.p + (part.p - whole.p), part.n} : str_pack(at, part);
+}
+
 /* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
  * store; only a brief is kept. */
 static void open_add(struct gate *gate, struct open_approval *approval)
@@ -50,26 +61,29 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     if (map_get(&gate->core.open, call_key_str(&key)) ||
         !READ_DATA(&scratch, tool_approval_request, request->data, &data))
         return;
-    struct str digest = data.digest, name = data.tool;
     approval->deadline_ms = data.deadline;
     struct open_approval listed = without_file(&scratch, approval, &data);
     bool small = call->data.n + listed.request.data.n <= SMALL_CALL_BYTES;
     struct str brief = small ? STR_NONE : pending_brief(&scratch, &listed);
     struct str call_data = small ? call->data : STR_NONE, request_data = small ? listed.request.data : STR_NONE;
-    size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n +
-                  name.n + request->actor.n + data.callback.n + call_data.n + request_data.n + brief.n;
+    const struct str parts[] = {data.digest, data.tool, data.callback};
+    bool in_thread = str_starts(request->thread, request->session);
+    size_t size = sizeof(struct open) + (in_thread ? 0 : request->session.n) + request->call.n + request->thread.n +
+                  request->actor.n + call_data.n + request_data.n + brief.n;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        size += is_part(parts[i], request_data) ? 0 : parts[i].n;
     struct open *open = small_bytes(size);
     *open = (struct open){.size = size};
     char *at = open->bytes;
-    open->session = str_pack(&at, request->session);
-    open->call = str_pack(&at, request->call);
     open->thread = str_pack(&at, request->thread);
-    open->digest = str_pack(&at, digest);
-    open->name = str_pack(&at, name);
+    open->session = in_thread ? str_sub(open->thread, 0, request->session.n) : str_pack(&at, request->session);
+    open->call = str_pack(&at, request->call);
     open->actor = str_pack(&at, request->actor);
-    open->callback = str_pack(&at, data.callback);
     open->call_data = str_pack(&at, call_data);
     open->request_data = str_pack(&at, request_data);
+    open->digest = keep_part(&at, data.digest, request_data, open->request_data);
+    open->name = keep_part(&at, data.tool, request_data, open->request_data);
+    open->callback = keep_part(&at, data.callback, request_data, open->request_data);
     open->brief = str_pack(&at, brief);
     open->seq = request->seq;
     open->stored = call->data.n + request->data.n;
