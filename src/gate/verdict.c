@@ -244,9 +244,8 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
 static void write_risk(struct json_out *out, unsigned risk)
 {
     JSON_LIST(out, "risk")
-        for (unsigned i = 0; risk_name(i)[0]; i++)
-            if (risk >> i & 1)
-                json_put_str(out, str_of(risk_name(i)));
+        for (unsigned left = risk; left; left &= left - 1)
+            json_put_str(out, str_of(risk_name((unsigned)__builtin_ctz(left))));
 }
 
 /* Parts and risk as the page and the terminal show them. */
@@ -255,9 +254,8 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     write_risk(out, verdict->risk);
     json_member_bool(out, "risky", verdict->risky);
     json_open_member(out, "riskWords", '['); /* the risk in words for people */
-    for (unsigned i = 0; risk_name(i)[0]; i++)
-        if (verdict->risk >> i & 1)
-            json_put_str(out, str_of(risk_words(i)));
+    for (unsigned left = verdict->risk; left; left &= left - 1)
+        json_put_str(out, str_of(risk_words((unsigned)__builtin_ctz(left))));
     json_close(out, ']');
     if (verdict->part_count == 0)
         return;

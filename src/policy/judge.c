@@ -538,16 +538,25 @@ static struct verdict by_stop(struct judging *j)
     return by_rule(j, j->stop.effect, rule, 1);
 }
 
-/* Why the rules do not let a command pass, in words. */
+/* Why the rules do not let a command pass, in words. Nearly every call that is asked about needs them: no printf. */
 static struct str uncovered_words(struct judging *j)
 {
     if (!j->uncovered)
         return STR_NONE;
-    int n = (int)(j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n);
-    const char *more = j->uncovered_text.n > 80 ? "…" : "";
-    if (strcmp(j->uncovered, NO_RULE) == 0)
-        return arena_printf(j->arena, "no rule allows `%.*s%s`", n, j->uncovered_text.p, more);
-    return arena_printf(j->arena, "`%.*s%s`: %s", n, j->uncovered_text.p, more, j->uncovered);
+    bool no_rule = strcmp(j->uncovered, NO_RULE) == 0;
+    size_t shown = j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n;
+    const struct str pieces[] = {no_rule ? STR("no rule allows `") : STR("`"), str_sub(j->uncovered_text, 0, shown),
+                                 shown < j->uncovered_text.n ? STR("…") : STR_NONE, STR("`"),
+                                 no_rule ? STR_NONE : STR(": "), no_rule ? STR_NONE : str_of(j->uncovered)};
+    enum { PIECES = sizeof pieces / sizeof *pieces };
+    size_t n = 1;
+    for (size_t i = 0; i < PIECES; i++)
+        n += pieces[i].n;
+    char *text = arena_bytes(j->arena, n), *at = text;
+    for (size_t i = 0; i < PIECES; i++)
+        (void)str_pack(&at, pieces[i]);
+    *at = '\0';
+    return (struct str){text, n - 1};
 }
 
 /* Looks at everything; true when allow rules let the call pass. */

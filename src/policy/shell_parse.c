@@ -61,7 +61,8 @@ static enum reserved reserved(const struct shell_parser *p)
     if (token->kind != TOKEN_WORD || token->word.flags != 0 || token->word.raw.n > 8)
         return RESERVED_NONE;
     for (size_t i = 1; i < sizeof reserved_words / sizeof *reserved_words; i++)
-        if (str_eq(token->word.raw, reserved_words[i]))
+        if (token->word.raw.n == reserved_words[i].n && token->word.raw.p[0] == reserved_words[i].p[0] &&
+            str_eq(token->word.raw, reserved_words[i])) /* most differ in length or the first letter */
             return (enum reserved)i;
     return RESERVED_NONE;
 }
