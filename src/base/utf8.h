@@ -55,11 +55,14 @@ static inline utf8_sixteen utf8_load_16(const char *p)
     return bytes;
 }
 
-/* How many of 16 bytes stand before the first that is not plain. */
-static inline size_t utf8_plain_of_16(utf8_sixteen bytes)
+/* Which of 16 bytes are not plain. */
+static inline utf8_sixteen utf8_not_plain(utf8_sixteen bytes)
 {
-    return utf8_first_of_16((utf8_sixteen)((bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f)));
+    return (utf8_sixteen)((bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f));
 }
+
+/* How many of 16 bytes stand before the first that is not plain. */
+static inline size_t utf8_plain_of_16(utf8_sixteen bytes) { return utf8_first_of_16(utf8_not_plain(bytes)); }
 
 /* The first and the last `bytes` of a text that is shorter than 16; they overlap where it is shorter than both. */
 static inline utf8_sixteen utf8_load_ends(struct str s, size_t bytes)

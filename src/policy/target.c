@@ -273,10 +273,11 @@ static size_t count_parts(struct str target)
 }
 
 /* Whether a target may be `path` of a rule when the line says only how the target ends (`$x/src/a.c`: `known` is
- * src/a.c). `known` is compared with each end of the path that has at most as many names; a `**` counts as none. */
-static bool ends_meet(struct str known, struct str path, bool tree, unsigned *steps)
+ * src/a.c). `known` is compared with each end of the path that has at most as many names, which are `parts` (SIZE_MAX
+ * with `tree`); a `**` counts as none. */
+static bool ends_meet(struct str known, size_t parts, struct str path, bool tree, unsigned *steps)
 {
-    size_t left = tree ? SIZE_MAX : count_parts(known);
+    size_t left = parts;
     for (size_t i = path.n; i-- > 0 && left;) {
         if (i > 0 && path.p[i - 1] != '/')
             continue;
@@ -306,8 +307,10 @@ static bool meets(struct str target, struct str path, bool tree, unsigned *steps
     if (str_empty(have))
         return tree;
     /* An unknown folder: whatever lies before the letters that are known. */
-    if (only_any(have))
-        return !str_empty(target_rest) && ends_meet(after_slashes(target_rest), path, tree, steps);
+    if (only_any(have)) {
+        struct str known = after_slashes(target_rest);
+        return !str_empty(target_rest) && ends_meet(known, tree ? SIZE_MAX : count_parts(known), path, tree, steps);
+    }
     return names_meet(have, want) && meets(target_rest, path_rest, tree, steps);
 }
 
@@ -408,12 +411,13 @@ static bool roots_protected(struct str target, struct touch touch)
 {
     struct str first = after_slashes(target), known = target;
     bool anywhere = only_any(next_part(&known));
+    size_t parts = !anywhere || touch.tree ? SIZE_MAX : count_parts(after_slashes(known));
     for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++) {
         struct str path = protected_roots[i].path;
         unsigned steps = 0;
         if (!protected_roots[i].secret && touch.looks)
             continue;
-        if (anywhere ? !str_empty(known) && ends_meet(after_slashes(known), path, touch.tree, &steps)
+        if (anywhere ? !str_empty(known) && ends_meet(after_slashes(known), parts, path, touch.tree, &steps)
                      : !begin_differently(first, (struct str){path.p + 1, path.n - 1}) &&
                            target_meets(target, path, touch.tree))
             return true;
