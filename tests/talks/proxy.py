@@ -638,4 +638,4 @@ def test_names_in_other_letters_do_not_pass(world):
     must(not [m for m in heard(p.folder) if str(m.get("id")).startswith("90")], f"{heard(p.folder)}")
     p.close()
     p = Proxied(world, program=[sys.executable, "-c", OTHER_LETTERS])
-    must("other letters" in p.close()[1] and not [m for m in p.lines if "METHOD" in m or "nputRequests" in json.dumps(m)], f"{p.lines}")
+    must("not spelled as the protocol has it" in p.close()[1] and not [m for m in p.lines if "METHOD" in m or "nputRequests" in json.dumps(m)], f"{p.lines}")
