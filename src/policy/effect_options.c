@@ -75,7 +75,8 @@ static bool same_meaning(const struct table_option *a, const struct table_option
 static bool option_acts(const struct table_option *option);
 
 /* The option whose name begins so. *ret_several: there are several with different meanings, and one of them has an
- * effect. */
+ * effect, or only some take a value, which otherwise is a file to read: the program on this machine may have just one
+ * of them. */
 static const struct table_option *find_beginning(const struct table_row *row, struct str name, bool *ret_several)
 {
     const struct table_option *options = table_options + row->options, *found = NULL;
@@ -83,7 +84,8 @@ static const struct table_option *find_beginning(const struct table_row *row, st
         if (!str_starts(table_str(options[i].name), name))
             break;
         if (found && !same_meaning(found, &options[i]))
-            *ret_several = *ret_several || option_acts(found) || option_acts(&options[i]);
+            *ret_several = *ret_several || option_acts(found) || option_acts(&options[i]) ||
+                           (found->arity != options[i].arity && effect_hands_on(row, ROLE_READ));
         found = found && (option_acts(found) || found->mark == ROLE_SHOWS) ? found : &options[i];
     }
     return found;

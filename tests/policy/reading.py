@@ -14,6 +14,7 @@ import concurrent.futures
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -117,7 +118,7 @@ def main():
         known = programs(judge)
         names = sorted(set(given.programs) & set(known) if given.programs else known)
         lines = [random_line(r, name, known[name][1]) for name in (r.choice(names) for _ in range(given.lines))]
-        declared = kernel.declare(judge, [" ".join(words) for words in lines])
+        declared = kernel.declare(judge, [shlex.join(words) for words in lines])
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for words, what, operands in zip(lines, declared, pool.map(lambda words: ask_program(words, shim), lines)):
                 asked += 1
