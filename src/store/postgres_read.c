@@ -317,6 +317,14 @@ static struct rc count_durable(struct postgres_handle *handle, const PGresult *r
                                          : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
+/* How far a look reads: as far as is durable, because later rows would only be read again. When nothing new is durable,
+ * to the end: a node may have died between its two commits. */
+static int64_t look_end(const struct postgres_handle *handle, const struct read *read)
+{
+    uint64_t durable = memory_durable(handle->memory);
+    return durable > read->after ? (int64_t)durable : INT64_MAX;
+}
+
 /* A node that may not see the server's processes does not ask for them again, and reads every group. */
 static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, struct err *err)
 {
@@ -351,6 +359,7 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
     bool ask_peers = notices_peers_due(&handle->notices);
     int64_t asked_us = clock_steady_us();
     params_int(&params, &scratch, (int64_t)anchor.seq);
+    params_int(&params, &scratch, look_end(handle, read));
     postgres_send(handle, SQL_FOLLOW, &params);
     if (ask_peers)
         postgres_send(handle, SQL_PEERS, NULL);

@@ -122,8 +122,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
     X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \
       " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
-      "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1" \
-      " ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")                                         \
+      "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND seq <= $6::bigint"          \
+      " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")        \
     X(PEERS, FOR_FOLLOWER, "SELECT pid FROM pg_stat_activity"                                           \
       " WHERE usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)")                      \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
