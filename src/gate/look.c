@@ -39,9 +39,10 @@ static void read_file(struct job *job)
         file->preview = tool_named_patch(&use, facts.patch);
     else if (facts.class != TOOL_EDIT)
         (void)tool_named_picture(&use, &file->preview, &file->op.err).code;
-    else if (rc_ok(tool_named_file(&use, &file->text, &file->op.err)))
+    else if (rc_ok(tool_named_file(&use, &file->text, &file->op.err))) {
+        use.seen = use.link ? NULL : &file->text;
         file->preview = tool_look(&use).preview;
-    else if (file->op.err.code == ERR_NOT_FOUND && str_is(use.name, "Write"))
+    } else if (file->op.err.code == ERR_NOT_FOUND && str_is(use.name, "Write"))
         file->is_new = file->is_here;
 }
 

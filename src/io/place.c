@@ -187,6 +187,25 @@ struct rc place_read(struct arena *arena, struct str root, struct str within, st
     return read_all(fd, arena, within, ret_text, err);
 }
 
+struct rc place_read_plain(struct arena *arena, struct str root, struct str within, struct str *ret_text,
+                           struct err *err)
+{
+    char path[LIMIT_PATH_BYTES + 1];
+    struct stat st;
+    DESCRIPTOR_SCOPE(folder);
+    DESCRIPTOR_SCOPE(fd);
+    if (!str_c(within, path, sizeof path))
+        return err_set(err, ERR_INVALID, "the path is too long");
+    TRY(open_root(root, &folder, err));
+    fd = open_by_steps(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return explain(within, err);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+        return err_set(err, ERR_FORBIDDEN, "%.*s has a second name, which may be that of a secret, and is not shown",
+                       STR_ARG(within));
+    return read_all(fd, arena, within, ret_text, err);
+}
+
 /* ---- writing ---- */
 
 /* The server's own umask keeps what is its own from others; a project's files are a project's. */

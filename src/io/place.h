@@ -22,6 +22,10 @@ struct rc place_within(struct arena *arena, struct str root, struct str path, st
 struct rc place_open(struct str root, struct str within, int flags, int *ret_fd, struct err *err);
 /* The whole file. ERR_NOT_FOUND when there is none; folders, devices and larger files are refused. */
 struct rc place_read(struct arena *arena, struct str root, struct str within, struct str *ret_text, struct err *err);
+/* As place_read, for a path whose links were followed: one that is a link by now, or a file with a second name, is
+ * refused. */
+struct rc place_read_plain(struct arena *arena, struct str root, struct str within, struct str *ret_text,
+                           struct err *err);
 /* Replaces or creates the file atomically; keeps the mode of an old one, makes folders. The file is changed only if it
  * still holds `plan->before`. */
 struct rc place_write(struct arena *arena, struct str root, const struct plan *plan, struct err *err);

@@ -78,7 +78,7 @@ static struct rc begin(const struct tool_use *use, struct plan *plan, struct err
 {
     *plan = (struct plan){0};
     TRY(place_within(use->arena, use->root, json_text(use->input, "file_path"), &plan->path, err));
-    TRY(place_read(use->arena, use->root, plan->path, &plan->before, err));
+    TRY(plan_read(use, plan->path, &plan->before, err));
     plan->after = plan->before;
     return RC_OK;
 }

@@ -107,7 +107,7 @@ static struct rc plan(const struct tool_use *use, struct plan *ret_plan, struct 
     struct plan plan = {0};
     const struct json *notebook;
     TRY(place_within(use->arena, use->root, json_text(use->input, "notebook_path"), &plan.path, err));
-    TRY(place_read(use->arena, use->root, plan.path, &plan.before, err));
+    TRY(plan_read(use, plan.path, &plan.before, err));
     struct rc rc = json_parse(use->arena, plan.before, &notebook, err);
     if (rc_bad(rc))
         return err_wrap(err, rc, "the file is not a notebook");

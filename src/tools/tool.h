@@ -106,6 +106,15 @@ bool patch_write(struct json_out *out, struct str patch, const struct tool_use *
 /* Reads a file that a call names, as text; refuses what is protected and what lies outside the root. */
 struct rc named_file_read(const struct tool_use *use, struct str path, struct str *ret_text, struct err *err);
 
+/* The file that a plan is about. */
+static inline struct rc plan_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err)
+{
+    if (!use->seen)
+        return place_read(use->arena, use->root, within, ret_text, err);
+    *ret_text = *use->seen;
+    return RC_OK;
+}
+
 /* ---- diff.c ---- */
 /* {"hunks":[…],"added","removed"} members of a diff between two texts; see diff.c. */
 void diff_write(struct json_out *out, struct str path, struct str before, struct str after);

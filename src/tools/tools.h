@@ -61,6 +61,7 @@ struct tool_use {
     /* The judge of connections out of the command's box; NULL: it has no way out. */
     struct egress_host *(*net)(const struct tool_use *use);
     const int *own_ports;     /* OWN_PORTS_MAX, on which Nod listens */
+    const struct str *seen;   /* the file's text, for a plan of what others will do; NULL: a plan reads the file */
     struct servers *servers;  /* MCP servers whose tools may be used; NULL: none */
     struct str shown;         /* when a server's tool is done: digest of the definition that was shown, if any */
     struct tool_link *link;   /* the executor process that touches files and runs commands; NULL: this process */

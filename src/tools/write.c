@@ -5,7 +5,7 @@ static struct rc plan(const struct tool_use *use, struct plan *ret_plan, struct 
 {
     struct plan plan = {.after = json_text(use->input, "content")};
     TRY(place_within(use->arena, use->root, json_text(use->input, "file_path"), &plan.path, err));
-    struct rc rc = place_read(use->arena, use->root, plan.path, &plan.before, err);
+    struct rc rc = plan_read(use, plan.path, &plan.before, err);
     if (rc_bad(rc) && rc.code != ERR_NOT_FOUND)
         return rc;
     plan.is_new = rc_bad(rc);
