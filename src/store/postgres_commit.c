@@ -64,6 +64,41 @@ static void move_group(struct append *group, uint64_t by)
             append->events[i].seq += by;
 }
 
+static bool is_same_event(const struct event *a, const struct event *b)
+{
+    return a->kind == b->kind && a->at_ms == b->at_ms && str_eq(a->session, b->session) &&
+           str_eq(a->thread, b->thread) && str_eq(a->call, b->call) && str_eq(a->actor, b->actor) &&
+           str_eq(a->data, b->data);
+}
+
+/* Whether the `count` events that end with number `at` are those of the group. Their last link alone does not say so:
+ * another node may have kept an equal event, such as the timeout of the same call in the same millisecond. An equal
+ * group may be another node's; then it says the same of the same calls. */
+static struct rc is_own(struct postgres_handle *handle, const struct append *group, uint64_t at, size_t count,
+                        bool *ret_own, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    RESULT_SCOPE(rows);
+    struct params params = {0};
+    params_int(&params, &arena, (int64_t)(at - count));
+    params_int(&params, &arena, -1); /* every kind */
+    params_int(&params, &arena, (int64_t)count);
+    params_int(&params, &arena, INT64_MAX);
+    postgres_send(handle, SQL_EVENTS, &params);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_take(handle, &rows, err));
+    TRY(postgres_end(handle, err));
+    int row = 0;
+    *ret_own = (size_t)pq.PQntuples(rows) == count;
+    for (const struct append *append = group; append && *ret_own; append = append->next)
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count && *ret_own; i++) {
+            struct event event;
+            TRY(row_event(rows, row++, 0, &event, err));
+            *ret_own = is_same_event(&event, &append->events[i]);
+        }
+    return RC_OK;
+}
+
 /* Looks for the group that was sent, and gives its events the numbers that they got. The lock is had only when its
  * transaction has ended. A group that was kept will be told, though nobody here has read it: from now on the store must
  * hold the last event that stands there with it. */
@@ -80,13 +115,18 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
     params_str(&params, (struct str){(const char *)handle->sent.hash.bytes, DIGEST_BYTES});
     int sent = postgres_send_lock(handle);
     postgres_send(handle, SQL_SENT, &params);
-    postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, sent, err));
     TRY(postgres_take(handle, &found, err));
-    TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     *ret_kept = pq.PQntuples(found) == 1 && !pq.PQgetisnull(found, 0, 2);
+    uint64_t at = *ret_kept ? (uint64_t)row_int(found, 0, 2) : 0;
+    if (*ret_kept)
+        TRY(is_own(handle, group, at, count, ret_kept, err));
+    postgres_send(handle, SQL_ROLLBACK, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 1, err));
+    TRY(postgres_end(handle, err));
     if (!*ret_kept)
         return RC_OK;
     struct anchor last = {.seq = (uint64_t)row_int(found, 0, 0)};
@@ -94,7 +134,6 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
         return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
     TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
-    uint64_t at = (uint64_t)row_int(found, 0, 2);
     move_group(group, at - handle->sent.seq);
     handle->seen_seq = at - count;
     return RC_OK;
