@@ -383,7 +383,8 @@ static void take(struct disk *disk, size_t at)
     disk->pending_count[op->file] = 0;
 }
 
-/* Every `step`-th prefix; until the first bad image when `first`. */
+/* Every `step`-th prefix, and each that ends with an acknowledgement, where a sync that is missing shows; until the
+ * first bad image when `first`. */
 static size_t replay(const struct backend *backend, unsigned step, bool first, size_t *ret_images)
 {
     struct disk *disk = calloc(1, sizeof *disk);
@@ -398,7 +399,7 @@ static size_t replay(const struct backend *backend, unsigned step, bool first, s
             acknowledged = (uint64_t)ops[i].at;
             begun = true;
         }
-        if (begun && i % step == 0)
+        if (begun && (i % step == 0 || ops[i].kind == OP_ACKNOWLEDGED))
             bad += check_all_ways(backend, disk, i, acknowledged, ret_images);
     }
     for (int file = 0; file < FILES; file++)
