@@ -4,7 +4,7 @@
 size_t str_index(struct str s, const char *const words[], size_t count)
 {
     size_t i = 0;
-    char first = s.n ? s.p[0] : '\0'; /* nearly all differ in it */
+    char first = s.n ? s.p[0] : '\0'; /* compared first: it tells nearly all words apart */
     while (i < count && ((words[i] && words[i][0] != first) || !str_is(s, words[i])))
         i++;
     return i;

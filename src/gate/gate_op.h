@@ -73,7 +73,7 @@ static inline void gate_op_tell(struct op *op)
  * notes, begin with it. The gate fills it in; its strings live as long as the operation. */
 struct kept_event {
     struct op op;
-    struct event event;         /* its seq when it is kept; the time is that of keeping */
+    struct event event;         /* seq and time are set when it is stored */
     struct need need;           /* NEED_NONE: nothing must hold */
     const char *refused;        /* the error text when `need` does not hold */
 };

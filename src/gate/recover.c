@@ -317,7 +317,8 @@ static void end_marks(struct recovery *recovery)
     marks_known(recovery);
 }
 
-/* A mark that was followed meanwhile has a greater seq, and stays. */
+/* Takes over the marks that were read from the store. One that was delivered during the read has a greater seq, and
+ * is not overwritten. */
 static void marks_read(struct read *read)
 {
     struct recovery *recovery = read->arg;

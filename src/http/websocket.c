@@ -360,8 +360,8 @@ void http_socket_stop(struct http_connection *connection)
     http_socket_end(connection->socket, WSLAY_CODE_GOING_AWAY, "the server stops");
 }
 
-/* Pings a socket on which nothing was sent. One that neither answers nor takes anything for long, and for one ping at
- * least, is taken for gone; one that reads slowly is there. */
+/* Pings a socket on which nothing was sent. Closes one whose peer has neither answered a ping nor read any of its
+ * output for the time limit; a peer that reads slowly stays connected. */
 void http_socket_beat(struct http_connection *connection)
 {
     struct http_socket *socket = connection->socket;

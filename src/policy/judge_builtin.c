@@ -648,7 +648,8 @@ static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
     return found;
 }
 
-/* The files that a word of a reading command may find; `kind` is what a whole tree is looked at for. */
+/* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
+ * when the command reads a whole tree (`kind` says which files count there). */
 static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, const struct folder *folder)
 {
     struct str targets[TARGETS_MAX];

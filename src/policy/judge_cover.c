@@ -371,7 +371,8 @@ bool judge_part_covered(struct judging *j, struct node *node, const struct folde
     return *ret_why == NULL;
 }
 
-/* Any change of folder in it is too much: this text is looked at, not walked. */
+/* Whether rules cover every command of a text in which no folder is followed: one that changes the folder, or has a
+ * command substitution, is not covered. */
 static bool nodes_covered(struct judging *j, struct node *node, const struct folder *folder)
 {
     const char *why;

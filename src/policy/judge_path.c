@@ -311,9 +311,9 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
             continue;
         const char *why = NULL;
         if (touch.stored)
-            why = "it shows what a repository has stored, and a rule speaks against a file of that";
+            why = "it shows stored contents of a repository, and a rule denies or asks about a file of it";
         else if (touch.perhaps && !target_meets(target, path, false))
-            why = "one of its words may be a folder, and a rule speaks against a file in it";
+            why = "one of its words may be a folder, and a rule denies or asks about a file in it";
         if (why)
             j->unknown = j->unknown ? j->unknown : why;
         else

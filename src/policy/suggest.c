@@ -409,7 +409,8 @@ static void suggest_host(struct suggesting *s)
         suggest_rule(s, arena_printf(s->arena, "Net(domain:*.%.*s)", STR_ARG(domain)), "hosts beside it", NULL);
 }
 
-/* The address, the host with its port, the host, the hosts beside it. */
+/* Suggests rules for a request of a page, from narrow to wide: the address, the host with its port, the host, all hosts
+ * of its domain. */
 static void suggest_address(struct suggesting *s)
 {
     const struct tool_facts *facts = s->q->facts;

@@ -149,7 +149,7 @@ static void settle_tokens(struct run_usage *usage)
         *tokens[i] = *tokens[i] < 0 ? 0 : *tokens[i] > TOKENS_MAX ? TOKENS_MAX : *tokens[i];
 }
 
-/* False: the sum cannot be counted. */
+/* Adds the cost of some tokens to *sum. False: the sum would overflow. */
 static bool add_cost(int64_t *sum, int64_t tokens, int64_t price)
 {
     int64_t cost;
