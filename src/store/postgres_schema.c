@@ -137,40 +137,15 @@ static const char *const step_5[] = {
     " h_session, h_first, h_last, h_changed, h_hash, h_no,"                                             \
     " o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline, answered,"                            \
     " seen_session, seen_hash, new_call, new_session, known_seq, known_hash, part_end, version"
-#define KEEP_FIRST(take_lock)                                                                           \
+#define KEEP_FIRST                                                                                      \
     "  IF lent = 1 THEN PERFORM " SETTINGS("true") "; END IF;\n"                                        \
     "  IF current_setting('transaction_isolation') <> 'read committed' THEN\n"                          \
     "    RAISE EXCEPTION 'default_transaction_isolation must be read committed';\n"                     \
     "  END IF;\n"                                                                                       \
-    "  " take_lock ";\n"                                                                                \
+    "  PERFORM " TAKE_LOCK ";\n"                                                                        \
     "  last := put(" PUT_NAMES ", false);\n"                                                            \
     "  IF last < 0 THEN RETURN; END IF;\n"
 #define MOVED(seq) "CASE WHEN " seq " > known_seq THEN " seq " + shift ELSE " seq " END"
-/* Writes a group whose first number is known; `before` is the hash of the group before it. */
-#define PUT_ALL(before)                                                                                 \
-    "  WITH e AS MATERIALIZED (\n"                                                                      \
-    "      SELECT seq + shift AS seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n" \
-    "      " MOVED("chain") " AS chain, " MOVED("call_seq") " AS call_seq\n"                            \
-    "      FROM unnest(e_seq, e_session, e_thread, e_kind, e_at, e_actor, e_call, e_data, e_no, e_hash,\n" \
-    "        e_chain, e_call_seq)\n"                                                                    \
-    "      u(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)),\n" \
-    "    adds AS (INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n" \
-    "      chain, call_seq) SELECT * FROM e),\n"                                                        \
-    "    marks AS (INSERT INTO calls(call_id, session_id, kind, seq)\n"                                 \
-    "      SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),\n"                  \
-    "    heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)\n"        \
-    "      SELECT session_id, " MOVED("first_seq") ", last_seq + shift, " MOVED("changed_seq") ", hash, no\n" \
-    "      FROM unnest(h_session, h_first, h_last, h_changed, h_hash, h_no)\n"                          \
-    "      u(session_id, first_seq, last_seq, changed_seq, hash, no)\n"                                 \
-    "      ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,\n"                      \
-    "      changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash, no = EXCLUDED.no),\n"              \
-    "    opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)\n" \
-    "      SELECT request_seq + shift, " MOVED("call_seq") ", session_id, thread_id, call_id, deadline_ms\n" \
-    "      FROM unnest(o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline)\n"                   \
-    "      u(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)),\n"                   \
-    "    closes AS (DELETE FROM open_approvals WHERE request_seq = ANY(answered))\n"                    \
-    "  INSERT INTO groups(last_seq, hash) SELECT ends, sha256(" before " ||\n"                          \
-    "    (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send(ends));\n"
 
 static const char *const step_6[] = {
     "CREATE FUNCTION put(" PUT_TYPES ", must boolean) RETURNS bigint LANGUAGE plpgsql AS $$\n"
@@ -193,14 +168,36 @@ static const char *const step_6[] = {
     "  END IF;\n"
     "  shift := last - known_seq;\n"
     "  ends := last + cardinality(e_seq);\n"
-    PUT_ALL("(SELECT hash FROM groups WHERE last_seq = last)")
+    "  WITH e AS MATERIALIZED (\n"
+    "      SELECT seq + shift AS seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n"
+    "      " MOVED("chain") " AS chain, " MOVED("call_seq") " AS call_seq\n"
+    "      FROM unnest(e_seq, e_session, e_thread, e_kind, e_at, e_actor, e_call, e_data, e_no, e_hash,\n"
+    "        e_chain, e_call_seq)\n"
+    "      u(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)),\n"
+    "    adds AS (INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n"
+    "      chain, call_seq) SELECT * FROM e),\n"
+    "    marks AS (INSERT INTO calls(call_id, session_id, kind, seq)\n"
+    "      SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),\n"
+    "    heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)\n"
+    "      SELECT session_id, " MOVED("first_seq") ", last_seq + shift, " MOVED("changed_seq") ", hash, no\n"
+    "      FROM unnest(h_session, h_first, h_last, h_changed, h_hash, h_no)\n"
+    "      u(session_id, first_seq, last_seq, changed_seq, hash, no)\n"
+    "      ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,\n"
+    "      changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash, no = EXCLUDED.no),\n"
+    "    opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)\n"
+    "      SELECT request_seq + shift, " MOVED("call_seq") ", session_id, thread_id, call_id, deadline_ms\n"
+    "      FROM unnest(o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline)\n"
+    "      u(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)),\n"
+    "    closes AS (DELETE FROM open_approvals WHERE request_seq = ANY(answered))\n"
+    "  INSERT INTO groups(last_seq, hash) SELECT ends, sha256((SELECT hash FROM groups WHERE last_seq = last) ||\n"
+    "    (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send(ends));\n"
     "  RETURN last;\n"
     "END $$",
 
     "CREATE PROCEDURE keep(" PUT_TYPES ", channel text, node text, lent bigint, INOUT last bigint)\n"
     "LANGUAGE plpgsql AS $$\n"
     "BEGIN\n"
-    KEEP_FIRST("PERFORM " TAKE_LOCK)
+    KEEP_FIRST
     "  PERFORM set_config('synchronous_commit', 'off', true);\n"
     "  COMMIT;\n"
     "  PERFORM set_config('lock_timeout', '0', true), " SYNCED("true") ",\n"
@@ -216,7 +213,7 @@ static const char *const step_7[] = {
     "LANGUAGE plpgsql AS $$\n"
     "DECLARE link bytea := known_hash;\n"
     "BEGIN\n"
-    KEEP_FIRST("PERFORM " TAKE_LOCK)
+    KEEP_FIRST
     "  IF told <> '' AND last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"
     "  PERFORM set_config('synchronous_commit', 'off', true);\n"
     "  COMMIT;\n"
@@ -237,70 +234,7 @@ static const char *const step_8[] = {
     NULL,
 };
 
-/* The same put() and keep(), cheaper. The last group names the last seq and has the hash that the next one covers, and
- * one statement looks up all there is to look up. A group of one event of a call, as a decision or a report is, is
- * written without unnesting. An expression costs less than PERFORM, which runs a statement. */
-static const char *const step_9[] = {
-    "CREATE OR REPLACE FUNCTION put(" PUT_TYPES ", must boolean) RETURNS bigint LANGUAGE plpgsql AS $$\n"
-    "#variable_conflict use_column\n"
-    "DECLARE last bigint; shift bigint; ends bigint; before bytea; holds boolean; whole boolean;\n"
-    "BEGIN\n"
-    "  SELECT g.last_seq, g.hash,\n"
-    "      g.last_seq = known_seq OR EXISTS (SELECT 1 FROM events WHERE seq = g.last_seq),\n"
-    "      version = (SELECT value FROM meta WHERE name = 'schema_version')\n"
-    "      AND known_hash = coalesce((SELECT hash FROM events WHERE seq = known_seq), '')\n"
-    "      AND NOT EXISTS (SELECT 1 FROM unnest(seen_session, seen_hash) s(session_id, hash)\n"
-    "        LEFT JOIN chains c USING (session_id) WHERE s.hash <> coalesce(c.hash, ''))\n"
-    "      AND NOT EXISTS (SELECT 1 FROM unnest(new_call, new_session) n(call_id, session_id)"
-    " JOIN calls USING (call_id, session_id))\n"
-    "    INTO last, before, whole, holds FROM groups g ORDER BY g.last_seq DESC LIMIT 1;\n"
-    "  IF whole IS NOT TRUE THEN\n"
-    "    RAISE EXCEPTION 'event % is missing', last USING ERRCODE = 'integrity_constraint_violation';\n"
-    "  END IF;\n"
-    "  shift := last - known_seq;\n"
-    "  ends := last + cardinality(e_seq);\n"
-    "  IF holds IS NOT TRUE OR ends >= part_end THEN\n"
-    "    IF must THEN\n"
-    "      RAISE EXCEPTION 'somebody wrote without the lock' USING ERRCODE = 'serialization_failure';\n"
-    "    END IF;\n"
-    "    RETURN -1;\n"
-    "  END IF;\n"
-    "  IF cardinality(e_seq) = 1 AND e_call[1] IS NOT NULL AND e_chain[1] <= known_seq\n"
-    "    AND cardinality(o_seq) = 0 THEN\n"
-    "    WITH adds AS (INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash,\n"
-    "        chain, call_seq) VALUES (ends, e_session[1], e_thread[1], e_kind[1], e_at[1], e_actor[1], e_call[1],\n"
-    "        e_data[1], e_no[1], e_hash[1], e_chain[1], e_call_seq[1])),\n"
-    "      marks AS (INSERT INTO calls(call_id, session_id, kind, seq)\n"
-    "        VALUES (e_call[1], e_session[1], e_kind[1], ends)),\n"
-    "      heads AS (UPDATE chains SET last_seq = ends, changed_seq = h_changed[1], hash = h_hash[1], no = h_no[1]\n"
-    "        WHERE session_id = h_session[1]),\n"
-    "      closes AS (DELETE FROM open_approvals WHERE request_seq = answered[1])\n"
-    "    INSERT INTO groups(last_seq, hash) VALUES (ends, sha256(before || e_hash[1] || int8send(ends)));\n"
-    "    RETURN last;\n"
-    "  END IF;\n"
-    PUT_ALL("before")
-    "  RETURN last;\n"
-    "END $$",
-
-    "CREATE OR REPLACE PROCEDURE keep(" PUT_TYPES ", channel text, node text, lent bigint, told text,"
-    " INOUT last bigint) LANGUAGE plpgsql AS $$\n"
-    "DECLARE link bytea := known_hash; _ text;\n"
-    "BEGIN\n"
-    KEEP_FIRST("IF " TAKE_LOCK " IS NULL THEN END IF")
-    "  IF told <> '' AND last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"
-    "  _ := set_config('synchronous_commit', 'off', true);\n"
-    "  COMMIT;\n"
-    "  IF told <> '' AND octet_length(told) < current_setting('block_size')::int - 1000\n"
-    "    AND pg_notification_queue_usage() < 0.1 THEN\n"
-    "    told := concat_ws(' ', '', last, known_seq, encode(link, 'hex'), told);\n"
-    "  ELSE told := ''; END IF;\n"
-    "  _ := set_config('lock_timeout', '0', true) || " SYNCED("true") " || pg_logical_emit_message(true, 'nod', '');\n"
-    "  IF pg_notify(channel, node || ' ' || last + cardinality(e_seq) || told) IS NULL THEN END IF;\n"
-    "END $$",
-    NULL,
-};
-
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9};
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 
