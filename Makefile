@@ -34,7 +34,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 	@python3 tests/policy/by_default.py --lines 60000 --run 6000 --seed $$$$
 	@$(MAKE) --no-print-directory crash
 	@$(MAKE) --no-print-directory crash STORE=postgres
-	@cmake -S . -B build-asan -G Ninja -DNOD_TESTS=ON -DNOD_SANITIZE=address >/dev/null && ninja -C build-asan nod >/dev/null
+	@cmake -S . -B build-asan -G Ninja -DNOD_TESTS=ON -DNOD_SANITIZE=address >/dev/null && ninja -C build-asan nod nod-bench >/dev/null
 	@NOD=$$PWD/build-asan/nod NOD_SHUTDOWNS=8 NOD_OFTEN=5 python3 tests/postgres/run.py --parts nodes "forgets its memory" "at b"
 	@NOD=$$PWD/build-asan/nod python3 tests/postgres/run.py --parts talks --every-talk
 	@$(MAKE) --no-print-directory mutants
