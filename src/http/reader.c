@@ -37,8 +37,8 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* What is made of most requests, in one block: a call that waits for a person keeps it and nothing else of the request.
- * With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
+/* Reserves one block that most requests fit into: a call that waits for a person keeps this block and nothing else of
+ * the request. With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
 static void make_room(struct arena *arena)
 {
     enum { REQUEST_BYTES = BLOCK_REQUEST_BYTES - 16 };

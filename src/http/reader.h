@@ -19,7 +19,7 @@ enum http_progress {
     HTTP_WHOLE,   /* the request is complete; nothing more may be fed */
 };
 
-/* What is needed only while the request comes in. */
+/* State that is needed only until the request is read whole; freed when an agent begins to wait. */
 struct http_reading {
     llhttp_t parser;
     struct buf head;      /* the header block while it is not whole */

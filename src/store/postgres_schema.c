@@ -227,7 +227,7 @@ static const char *const step_7[] = {
     NULL,
 };
 
-/* Whoever may connect may LISTEN, so the channel has a name that only those know who may read the tables. */
+/* Every role that may connect may LISTEN: the channel has a random name, which only roles that read the tables know. */
 static const char *const step_8[] = {
     "INSERT INTO meta SELECT 'channel', ('x' || left(replace(gen_random_uuid()::text, '-', ''), 12)"
     " || right(gen_random_uuid()::text, 4))::bit(64)::bigint",
