@@ -14,7 +14,7 @@ struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret
     *m = (struct acp_message){0};
     TRY(json_parse_given(arena, line, &m->json, err));
     if (m->json->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "it is no object");
+        return err_set(err, ERR_INVALID, "it is not an object");
     if (!rpc_is_plain(m->json))
         return err_set(err, ERR_INVALID, "a member's name is not spelled as the protocol has it");
     m->id = rpc_id(json_get(m->json, "id"));
@@ -142,7 +142,7 @@ static struct rc read_edit(struct acp_reading *r, const struct json *diff, struc
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);
     const struct json *old = json_get(diff, "oldText"), *new = json_get(diff, "newText");
     if (str_empty(json_text(diff, "path")) || !new || new->type != JSON_STRING)
-        return err_set(err, ERR_INVALID, "it shows a difference that cannot be read");
+        return err_set(err, ERR_INVALID, "its difference has no path or no new text");
     if (next_diff(diff->next))
         return read_patch(r, diff, err);
     r->ask->path = json_text(diff, "path");

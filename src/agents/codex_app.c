@@ -13,7 +13,7 @@ struct rc codex_read(struct arena *arena, struct str line, struct codex_message 
     *m = (struct codex_message){0};
     TRY(json_parse_given(arena, line, &m->json, err));
     if (m->json->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "it is no object");
+        return err_set(err, ERR_INVALID, "it is not an object");
     m->id = rpc_id(json_get(m->json, "id"));
     m->method = json_text(m->json, "method");
     m->params = json_get(m->json, "params");

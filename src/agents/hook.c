@@ -64,7 +64,7 @@ struct rc hook_read_plain(const struct agent *agent, const struct json *message,
         if (str_is(hook->event, event->name))
             hook->kind = event->kind;
     if (str_empty(hook->event))
-        return err_set(err, ERR_INVALID, "this is no hook's message: it has no \"hook_event_name\"");
+        return err_set(err, ERR_INVALID, "this is not a hook's message: it has no \"hook_event_name\"");
     if (has_tasks(message))
         hook->kind = HOOK_OTHER;
     if (hook->kind == HOOK_OTHER)

@@ -291,7 +291,7 @@ static struct rc read_asking(struct exchange *x, struct asking *asking, struct e
     if (str_empty(asking->session) && (asking->cwd.n == 0 || asking->cwd.p[0] != '/'))
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     if (asking->mode.n && !policy_mode_parse(asking->mode, &mode))
-        return err_set(err, ERR_INVALID, "\"permissionMode\" is no permission mode");
+        return err_set(err, ERR_INVALID, "\"permissionMode\" is not a permission mode");
     if (asking->mode.n)
         asking->mode = str_of(policy_mode_name(mode));
     asking->loosens = asking->loosens || mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;

@@ -307,7 +307,7 @@ struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct e
     TRY(read_reach(x, d, err));
     TRY(read_end(x, d, err));
     if (d->mode.p && !policy_mode_parse(d->mode, &mode))
-        return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
+        return err_set(err, ERR_INVALID, "\"mode\" is not a permission mode");
     if (d->mode.p)
         d->mode = str_of(policy_mode_name(mode));
     bool wide = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;

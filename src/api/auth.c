@@ -121,7 +121,7 @@ static struct str name_of_origin(struct str origin)
 struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err)
 {
     if (!our_origin(x->api, origin))
-        return err_set(err, ERR_FORBIDDEN, "\"origin\" is no page of this server");
+        return err_set(err, ERR_FORBIDDEN, "\"origin\" is not a page of this server");
     if (!str_eq(name_of_origin(origin), host))
         return err_set(err, ERR_INVALID, "\"rpId\" must be the host name of \"origin\"");
     return RC_OK;

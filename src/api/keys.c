@@ -230,7 +230,7 @@ static struct rc read_code(struct exchange *x, struct str *ret_hash, struct err 
         return RC_OK;
     *ret_hash = code_hash(x, code);
     if (!key_ring_recovers(gate_keys(x->gate), token_person(x->actor), *ret_hash))
-        return err_set(err, ERR_SIGNATURE_REQUIRED, "this is no recovery code of yours, or it was used");
+        return err_set(err, ERR_SIGNATURE_REQUIRED, "this is not one of your recovery codes, or it was used");
     return RC_OK;
 }
 
@@ -272,11 +272,11 @@ static struct rc read_key(struct exchange *x, struct person_key *key, struct err
     if (key->kind == KEY_KIND_NONE)
         return err_set(err, ERR_INVALID, "\"kind\" must be webauthn, ed25519 or sshsig");
     if (!base64_decode(spki, bytes, PUBLIC_KEY_BYTES_MAX, &n))
-        return err_set(err, ERR_INVALID, "\"spki\" is no public key in base 64");
+        return err_set(err, ERR_INVALID, "\"spki\" is not a public key in base 64");
     key->spki = (struct str){(const char *)bytes, n};
     enum key_algorithm algorithm = public_key_algorithm(key->spki);
     if (algorithm == KEY_NONE || (key->kind != KEY_KIND_WEBAUTHN && algorithm != KEY_EDDSA))
-        return err_set(err, ERR_INVALID, "\"spki\" is no public key of a kind that is accepted here");
+        return err_set(err, ERR_INVALID, "\"spki\" is not a public key of a kind that is accepted here");
     if (key->kind != KEY_KIND_WEBAUTHN)
         return RC_OK;
     if (str_empty(key->rp_id) || str_empty(key->credential))

@@ -78,7 +78,7 @@
       "Make ten recovery codes: each makes one key known when all others are lost", "", "Signed", 201,                \
       "RecoveryCodes")                                                                                                \
     R(keys_revoke, "DELETE", "/api/keys/:key", WIDE(DECIDE), BODY_OPTIONAL,                                           \
-      "Let a key count for nothing from now on", "", "Revocation", 200, "Key")                                        \
+      "Revoke a key: its signatures are not valid from now on", "", "Revocation", 200, "Key")                         \
     R(statements_issue, "POST", "/api/statements", HERE(DECIDE), BODY_OBJECT,                                         \
       "The text that a key signs, for a decision or another request; decides nothing", "", "StatementSettings", 200,  \
       "Statement")                                                                                                    \

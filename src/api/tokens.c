@@ -46,7 +46,7 @@ static struct rc read_scopes(struct exchange *x, struct token_change *change, st
     for (const struct json *name = list ? list->first : NULL; name; name = name->next) {
         enum scope scope = name->type == JSON_STRING ? scope_parse(name->text) : SCOPE_NONE;
         if (scope == SCOPE_NONE)
-            return err_set(err, ERR_INVALID, "\"scopes\" holds a name that is no scope; docs/SECURITY.md lists them");
+            return err_set(err, ERR_INVALID, "\"scopes\" has a name that is not a scope; docs/SECURITY.md lists them");
         if (!(scopes_for_role(change->role) & scope))
             return err_set(err, ERR_INVALID, "a token with the role %s cannot have the scope %s",
                            role_name(change->role), scope_name(scope));

@@ -79,7 +79,7 @@ struct rc certificate_names_of(struct arena *arena, struct str authority_pem, st
     X509 *x509 = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
     NAME_CONSTRAINTS *constraints = x509 ? X509_get_ext_d2i(x509, NID_name_constraints, NULL, NULL) : NULL;
     int count = constraints ? sk_GENERAL_SUBTREE_num(constraints->permittedSubtrees) : 0;
-    struct rc rc = count > 0 ? RC_OK : err_set(err, ERR_INVALID, "this is no authority that Nod has made");
+    struct rc rc = count > 0 ? RC_OK : err_set(err, ERR_INVALID, "this is not an authority that Nod has made");
     for (int i = 0; rc_ok(rc) && i < count; i++) {
         const GENERAL_NAME *name = sk_GENERAL_SUBTREE_value(constraints->permittedSubtrees, i)->base;
         const ASN1_STRING *value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;

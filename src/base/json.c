@@ -75,7 +75,7 @@ static struct rc read_unit(struct json_reader *r, uint32_t *ret_unit)
     for (int i = 0; i < 4; i++) {
         int v = hex_digit(r->at[i]);
         if (v < 0)
-            return bad(r, "a \\u escape has a character that is no hex digit");
+            return bad(r, "a \\u escape has a character that is not a hex digit");
         unit = unit << 4 | (uint32_t)v;
     }
     r->at += 4;

@@ -1,4 +1,4 @@
-/* The writer of json.h: one flag knows whether a comma is due. */
+/* The writer of json.h: a flag says whether a comma must come first. */
 #include "base/json.h"
 
 #include "base/limits.h"

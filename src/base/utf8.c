@@ -1,5 +1,5 @@
 /* UTF-8 (utf8.h): strict decoding, and the characters that hide or reorder others (bidirectional marks, zero
- * width, controls), which are never obeyed and never matched. */
+ * width, controls): they are shown by number, never written to a screen as they are. */
 #include "base/utf8.h"
 
 static bool tail(unsigned char c) { return (c & 0xc0) == 0x80; }

@@ -18,7 +18,8 @@ enum {
 
 /* ---- lines ---- */
 
-/* Each line of the text gets the mark and the lead; tabs become blanks, since a tab parts a body line in two. */
+/* Writes each line of the text, with the mark and the lead before it. Tabs become blanks, because in a body a tab
+ * stands between the left and the right column. */
 void body_put_lines(struct buf *buf, char mark, const char *lead, struct str text)
 {
     ARENA_SCOPE(scratch);

@@ -1,5 +1,5 @@
-/* Defaults that an older installation does not get: commands of runs in a box, commands that only read without a rule.
- * Private to cli/ and serve/. */
+/* Two defaults for new installations only: commands of runs execute in a box, and commands that only read are allowed
+ * without a rule. Private to cli/ and serve/. */
 #ifndef CLI_BOX_CHOICE_H
 #define CLI_BOX_CHOICE_H
 

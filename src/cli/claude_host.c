@@ -125,7 +125,7 @@ struct str claude_host_says(struct claude_host *host, struct arena *arena, struc
     const struct json *json;
     struct err err = {.code = ERR_OK};
     if (rc_bad(json_parse_given(arena, line, &json, &err))) {
-        cli_note("nod: a line on standard input is no message, so it is not passed on: %s", err.text);
+        cli_note("nod: a line on standard input is not a message, so it is not passed on: %s", err.text);
         return STR_NONE;
     }
     struct str type = json_text(json, "type");

@@ -75,11 +75,11 @@
       OPTION(0, "with", "FILE", "the key of yours that vouches for it, when there is one already")         \
       OPTION(0, "recovery", NULL, "all keys are lost: a recovery code vouches for it, and it counts later")) \
     X(key_list, "key list", TALKS, "", "list the keys of people", "", )                                    \
-    X(key_revoke, "key revoke", TALKS, "ID", "let a key count for nothing from now on",                    \
+    X(key_revoke, "key revoke", TALKS, "ID", "revoke a key: it no longer signs",                           \
       "Needs a signature, unless the server was started with --signed off.", )                             \
     X(key_recovery, "key recovery", TALKS, "", "make ten recovery codes, for when all your keys are lost", \
       "Each is good for one `nod key create --recovery`. The new key signs after a day (recovery-delay), " \
-      "and any key can revoke it until then. Older codes are worth nothing any more.", )                   \
+      "and any key can revoke it until then. Older codes are no longer valid.       ", )                   \
     X(key_reset, "key reset", TALKS, "[PERSON]", "revoke all keys, or a person's, without a signature",    \
       "For root, on the machine of a server that runs under a user of its own. The events keep that nobody " \
       "signed it, and `nod verify --signatures` says so.", )                                               \

@@ -59,7 +59,8 @@ static void answer(struct watch *watch, const struct shown_note *note, const cha
         cli_note("%s: %s", note->call, decision);
 }
 
-/* From desktop_wait, on the first thread. A note that is no longer known was answered elsewhere. */
+/* Called by desktop_wait, on the main thread. The request of a notification that is no longer known was answered
+ * elsewhere. */
 static void pressed(void *arg, uint32_t id, const char *action)
 {
     struct watch *watch = arg;

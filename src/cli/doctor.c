@@ -404,10 +404,10 @@ static struct finding check_clock(struct cli *cli)
     struct stat st;
     if (now_ms < clock_earliest_ms)
         return FOUND(&cli->arena, LEVEL_BAD, "set the clock: deadlines and records depend on it",
-                     "it is years behind");
+                     "the clock is years behind");
     if (path && stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 > now_ms + clock_slack_ms)
         return FOUND(&cli->arena, LEVEL_WARN, "set the clock: deadlines and records depend on it",
-                     "it shows a time before the last change of the store");
+                     "the clock shows a time before the last change of the store");
     return FOUND(&cli->arena, LEVEL_OK, "", "plausible");
 }
 

@@ -104,6 +104,6 @@ struct rc editor_change_input(struct arena *arena, const struct json *input, str
     text = str_trim(text);
     *ret_input = str_eq(text, input->raw) ? STR_NONE : text;
     if (rc_bad(json_parse(arena, text, &value, NULL)) || value->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "what you wrote is no JSON object");
+        return err_set(err, ERR_INVALID, "the edited text is not a JSON object");
     return RC_OK;
 }

@@ -424,11 +424,11 @@ static struct rc read_settings(const struct edit *edit, const char *path, struct
     *ret_plain = loose_json_strip(&cli->arena, *ret_text);
     rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "%s is no JSON object, so it is left alone%s%.200s", path,
+        return err_set(err, ERR_INVALID, "%s is not a JSON object, so it is left alone%s%.200s", path,
                        rc_bad(rc) ? ": " : "", rc_bad(rc) ? why.text : "");
     const struct json *there = json_get(*ret_settings, "hooks");
     if (there && there->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "\"hooks\" in %s is no object, so it is left alone", path);
+        return err_set(err, ERR_INVALID, "\"hooks\" in %s is not an object, so it is left alone", path);
     return RC_OK;
 }
 

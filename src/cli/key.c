@@ -171,7 +171,7 @@ struct rc key_recovery_command(struct cli *cli, struct err *err)
         return RC_OK;
     for (const struct json *code = json_first(reply.json, "codes"); code; code = code->next)
         cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, code->text))));
-    cli_note("Keep them on paper, not on this machine: they are not shown again; older ones are worth nothing.\n"
+    cli_note("Keep them on paper, not on this machine: they are not shown again; older ones are no longer valid.\n"
              "With all keys lost, `nod key create --recovery` takes one of them.");
     return RC_OK;
 }

@@ -112,7 +112,7 @@ static bool read_http(struct line *line, enum egress_speech *ret_speech)
         if (!read_more(line))
             return false;
     if (got == HEAD_BAD) {
-        answer(line, SPEECH_HTTP, 400, "this is no request that a proxy can understand for sure");
+        answer(line, SPEECH_HTTP, 400, "the proxy cannot read this request exactly, so it is refused");
         return false;
     }
     line->target = head.target;
@@ -211,8 +211,8 @@ static bool check_hello(struct line *line, char *why)
             return true; /* the connection has ended: nothing was sent */
     if (got == HEAD_DONE && str_same_letters(name, str_of(line->target.host)))
         return true;
-    (void)snprintf(why, WHY_BYTES, got == HEAD_BAD ? "what was sent to %s:443 is no TLS that names it"
-                                                   : "what was sent to %s:443 names another host",
+    (void)snprintf(why, WHY_BYTES, got == HEAD_BAD ? "the connection to %s:443 does not begin with TLS that names it"
+                                                   : "the connection to %s:443 names another host in its TLS handshake",
                    line->target.host);
     return false;
 }

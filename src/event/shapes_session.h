@@ -92,12 +92,12 @@
     F(raw, signature, "signature", SET, "by the key that vouches for it; absent for the first of the installation")
 
 #define KEY_RECOVERY_FIELDS(F)                                                        \
-    F(text, person, "person", ALWAYS, "whose codes they are; older ones are worth nothing any more") \
+    F(text, person, "person", ALWAYS, "whose codes they are; older ones are no longer valid") \
     F(texts, codes, "codes", ALWAYS, "SHA-256 of each")                               \
     F(raw, signature, "signature", SET, "by a key of that person")
 
 #define KEY_REVOKED_FIELDS(F)                                                         \
-    F(text, id, "id", ALWAYS, "the key whose signatures count for nothing from now on") \
+    F(text, id, "id", ALWAYS, "the key that is revoked: its signatures are not valid from now on") \
     F(text, reason, "reason", SET, "reset: on the server's machine, without a signature") \
     F(raw, signature, "signature", SET, "by the key that revoked it")
 

@@ -209,7 +209,7 @@ static struct str command_of(struct naming *n, const struct json *words)
     const struct json *first = words->first;
     for (const struct json *word = first; word; word = word->next) {
         if (word->type != JSON_STRING) {
-            doubt(n, "its command is no list of words");
+            doubt(n, "its command is not a list of words");
             return STR_NONE;
         }
     }
@@ -275,11 +275,11 @@ static void put_lines(struct naming *n, const struct json *lines)
     BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES * 2);
     for (const struct json *line = lines->first; line; line = line->next) {
         if (line->type != JSON_STRING || str_empty(line->text))
-            doubt(n, "its command is no list of lines");
+            doubt(n, "its command is not a list of lines");
         BUF_ADD(&buf, line->text, str_of(line->next ? "\n" : ""));
     }
     if (lines->type != JSON_ARRAY || buf.over)
-        doubt(n, "its command is no list of lines that can be read");
+        doubt(n, "its command is not a list of lines that can be read");
     json_member_always(n->out, "command", buf_str(&buf));
     n->changed = true;
 }

@@ -45,7 +45,8 @@ struct rc gate_told(struct gate *gate, const struct ask *like, const struct told
                     struct gate_news *ret_news, struct err *err);
 /* Adds the pinned description of the tool to the ask, so that people see it. */
 struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err);
-/* `like` has the arena, the session, the thread, the folder and the actor of the asks. */
+/* Lists the servers' tools and compares each definition with the pinned one. `like` is the template of the asks: their
+ * arena, session, thread, folder and actor are taken from it. */
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news);
 

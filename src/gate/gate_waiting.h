@@ -31,7 +31,7 @@ struct pending_list {
     size_t count, total; /* listed; in scope */
     bool more;           /* some waiting calls are not listed */
     uint64_t next;       /* all calls up to this seq are listed: the `after` of the next page in order */
-    uint64_t seq;        /* a watcher that starts after this seq misses no call that is not listed */
+    uint64_t seq;        /* the list is true as of this seq: a watcher that starts after it hears of every later call */
 };
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list);
 /* Writes one of the listed calls, not whole; nothing when it was answered meanwhile. */

@@ -317,8 +317,8 @@ static void end_marks(struct recovery *recovery)
     marks_known(recovery);
 }
 
-/* Takes over the marks that were read from the store. One that was delivered during the read has a greater seq, and
- * is not overwritten. */
+/* Takes over the marks (snoozes, assignments) that were read from the store. One that was delivered during the read has
+ * a greater seq, and is not overwritten. */
 static void marks_read(struct read *read)
 {
     struct recovery *recovery = read->arg;

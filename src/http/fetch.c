@@ -232,7 +232,7 @@ static struct rc perform(struct receiving *r, struct err *err)
 {
     struct fetch *fetch = r->fetch;
     if (lib.curl_easy_setopt(r->curl, CURLOPT_URL, fetch->url) != CURLE_OK)
-        return err_set(err, ERR_INVALID, "\"%s\" is no URL", fetch->url);
+        return err_set(err, ERR_INVALID, "\"%s\" is not a URL", fetch->url);
     CURLcode code = lib.curl_easy_perform(r->curl);
     if (!r->decided)
         decide(r);

@@ -42,7 +42,7 @@ struct fetch {
     /* Takes each event of a 2xx event stream; false: no more is wanted. NULL: the body is kept. */
     bool (*event)(void *arg, struct str type, struct str data);
     void *arg;
-    struct str event_id;          /* id of the last event so far, while `event` runs; empty: it has none */
+    struct str event_id;          /* of the latest Server-Sent Event; valid while `event` runs; empty: no id was sent */
 
     long status;
     struct str answer;            /* the body, unless it was an event stream */

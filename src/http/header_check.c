@@ -79,7 +79,7 @@ static struct rc check_request_line(struct str line, struct http_head *head, str
     if (str_eq(head->method, STR("CONNECT")))
         return err_set(err, ERR_INVALID, "there are no tunnels here");
     if (head->target.n == 0 || head->target.p[0] != '/' || !all_within(head->target, &target_bytes))
-        return err_set(err, ERR_INVALID, "the request's target is no path");
+        return err_set(err, ERR_INVALID, "the request's target is not a path");
     head->old = str_eq(version, STR("HTTP/1.0"));
     if (!head->old && !str_eq(version, STR("HTTP/1.1")))
         return err_set(err, ERR_INVALID, "only HTTP/1.1 is spoken here");
@@ -90,14 +90,14 @@ static struct rc take_host(struct http_head *head, struct str value, struct err 
 {
     (void)head;
     if (!all_within(value, &host_bytes))
-        return err_set(err, ERR_INVALID, "the Host header is no host");
+        return err_set(err, ERR_INVALID, "the Host header is not a host");
     return RC_OK;
 }
 
 static struct rc take_content_length(struct http_head *head, struct str value, struct err *err)
 {
     if (!str_to_u64(value, &head->content_length))
-        return err_set(err, ERR_INVALID, "the Content-Length is no number");
+        return err_set(err, ERR_INVALID, "the Content-Length is not a number");
     return RC_OK;
 }
 

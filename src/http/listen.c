@@ -124,14 +124,14 @@ static struct rc split_address(const char *address, char host[256], char port[6]
     const char *colon = strrchr(address, ':');
     uint64_t number;
     if (!colon || !str_to_u64(str_of(colon + 1), &number) || number > 65535 || strlen(colon + 1) > 5)
-        return err_set(err, ERR_INVALID, "\"%s\" is no address: HOST:PORT is", address);
+        return err_set(err, ERR_INVALID, "\"%s\" is not an address: write HOST:PORT", address);
     struct str name = str_sub(s, 0, (size_t)(colon - address));
     if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']')
         name = str_sub(name, 1, name.n - 1);
     else if (str_find(name, ':') < name.n)
         return err_set(err, ERR_INVALID, "\"%s\" needs brackets: [HOST]:PORT", address);
     if (name.n == 0 || !str_c(name, host, 256) || !str_c(str_of(colon + 1), port, 6))
-        return err_set(err, ERR_INVALID, "\"%s\" is no address: HOST:PORT is", address);
+        return err_set(err, ERR_INVALID, "\"%s\" is not an address: write HOST:PORT", address);
     return RC_OK;
 }
 
@@ -204,7 +204,7 @@ static struct rc remove_stale(const char *path, struct err *err)
     if (lstat(path, &st) != 0)
         return RC_OK;
     if (!S_ISSOCK(st.st_mode))
-        return err_set(err, ERR_CONFLICT, "%s is in the way: it is no socket", path);
+        return err_set(err, ERR_CONFLICT, "%s is in the way: it is not a socket", path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make a socket: %s", strerror(errno));

@@ -109,7 +109,7 @@ static int no_passphrase(char *buf, int size, int writing, void *arg)
 static struct rc read_files(const struct tls *tls, SSL_CTX *context, struct err *err)
 {
     if (lib.SSL_CTX_use_certificate_chain_file(context, tls->cert_file) != 1)
-        return err_set(err, ERR_INVALID, "%s is no certificate in PEM: %s", tls->cert_file, reason());
+        return err_set(err, ERR_INVALID, "%s is not a certificate in PEM: %s", tls->cert_file, reason());
     if (lib.SSL_CTX_use_PrivateKey_file(context, tls->key_file, SSL_FILETYPE_PEM) != 1 ||
         lib.SSL_CTX_check_private_key(context) != 1)
         return err_set(err, ERR_INVALID, "%s is not the key of %s, in PEM and without a passphrase: %s", tls->key_file,

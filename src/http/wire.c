@@ -31,7 +31,7 @@ static struct rc parse_host(struct str where, struct wire_address *address, stru
     bool fits = str_c(host, address->host, sizeof address->host) &&
                 str_c(port, address->port, sizeof address->port);
     if (!fits || host.n == 0 || !str_to_u64(port, &number) || number == 0 || number > 65535)
-        return err_set(err, ERR_INVALID, "%s is no address of a server", address->words);
+        return err_set(err, ERR_INVALID, "%s is not an address of a server", address->words);
     return RC_OK;
 }
 
@@ -56,7 +56,7 @@ struct rc wire_parse(const char *url, struct wire_address *ret_address, struct e
     } else if (str_starts(s, STR("https://"))) {
         return err_set(err, ERR_INVALID, "https is not spoken here; http:// and Unix sockets are: %s", url);
     } else {
-        return err_set(err, ERR_INVALID, "%s is no address: unix:/path or http://host:port is", url);
+        return err_set(err, ERR_INVALID, "%s is not an address: write unix:/path or http://host:port", url);
     }
     *ret_address = address;
     return RC_OK;

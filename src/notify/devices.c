@@ -24,7 +24,7 @@ static struct rc open_key(struct devices *devices, struct err *err)
         if (text.n / 2 <= sizeof bytes && hex_read(text, bytes, text.n / 2))
             devices->key = seal_key_read(bytes, text.n / 2);
         return devices->key ? RC_OK
-                            : err_set(err, ERR_CORRUPT, "%s is no key; if you remove it, devices must subscribe anew",
+                            : err_set(err, ERR_CORRUPT, "%s is not a key; without it, devices must subscribe again",
                                       devices->key_file);
     }
     if (rc.code != ERR_NOT_FOUND)

@@ -146,7 +146,7 @@ static void aim_callback(struct notify *n, struct send_job *s, const struct aske
     s->sending.private_net = n->config.callbacks.private_net;
 }
 
-/* RFC 8292 wants https: or mailto:. */
+/* RFC 8292 wants a contact, https: or mailto:. The public URL is one if it is https; there is no setting for mailto. */
 static bool is_contact(const char *url) { return url && str_starts(str_of(url), STR("https://")); }
 
 /* Gathers everything that the worker needs: it touches nothing of the outbox. */

@@ -157,7 +157,7 @@ static struct rc read_token(const struct channel *channel, const struct json *pr
     struct str user = json_text(json_get(press, "user"), "id");
     bool pressed = str_is(json_text(press, "type"), "block_actions");
     if (!pressed || !actions || actions->type != JSON_ARRAY || !actions->first)
-        return err_set(err, ERR_INVALID, "this is no press of a button");
+        return err_set(err, ERR_INVALID, "this message is not a press of a button");
     for (unsigned i = 0; i < channel->user_count; i++) {
         if (str_eq(channel->users[i], user)) {
             *ret_token = json_text(actions->first, "value");

@@ -318,7 +318,7 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
         e->coded = e->coded || option->arg == RISK_BIT_INTERPRETER || option->arg == RISK_BIT_DATABASE;
         return;
     case ROLE_CHANGES:
-        act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise print")->flags = ACT_BY_OPTION;
+        act_add(e->s, ACT_CHANGES, i, "an option makes it change what it else only prints")->flags = ACT_BY_OPTION;
         return;
     case ROLE_INSTEAD:
         e->instead = true;

@@ -187,7 +187,7 @@ void study_sqlite(struct studying *s)
         struct str trimmed = str_trim(text);
         bool dot = operands > 1 && (str_starts(trimmed, STR(".")) || str_has(text, STR("\n")));
         if (dot || (operands > 1 && !word_literal(&s->words[i])))
-            act_other(s, i, "its statement is a command of the shell of sqlite3");
+            act_other(s, i, "its statement is a dot-command of sqlite3 or cannot be read");
     }
     if (operands < 2)
         act_other(s, ALL_WORDS, "it reads its statements from standard input");

@@ -1,4 +1,5 @@
-/* One value of an option, or one operand, in the role that its row gives it: the acts that it means.
+/* Adds the acts (reads, writes, runs, …) of one option value or operand, by the role that the program's table row gives
+ * it.
  * effect_role is called by effects.c for operands and by effect_options.c for values; `by_option` tells which,
  * because a file that an option names (sort -o) is not covered by a rule on the program's usual work. */
 #include "policy/effects.h"
@@ -344,10 +345,10 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_TEXT: role_text(e, word, value, by_option); break;
     case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_INTO: case ROLE_COUNT: break;
-    case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise print"); break;
+    case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it changes what it else only prints"); break;
     case ROLE_SETS: /* `date +FORMAT` only prints */
         if (!str_starts(value, STR("+")))
-            act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise print")->flags = ACT_BY_OPTION;
+            act_add(e->s, ACT_CHANGES, word, "it changes what it else only prints")->flags = ACT_BY_OPTION;
         break;
     case ROLE_READ: role_read(e, word, value, by_option); break;
     case ROLE_SETTING: role_setting(e, word, value); break;

@@ -1,5 +1,6 @@
-/* Programs whose words are a language of their own: which row has which reader, and what their words touch. The readers
- * are here, in effect_programs.c, effect_git.c and effect_text.c. */
+/* Programs whose arguments are a language of their own (find, sed, git, sqlite3): which table row uses which reader,
+ * and which files the arguments read or write. The readers are here, in effect_programs.c, effect_git.c and
+ * effect_text.c. */
 #include "policy/effects.h"
 
 #include "base/err.h"

@@ -578,8 +578,8 @@ static void take_rest(struct effects *e)
     }
 }
 
-/* Acts that follow from the row as a whole and not from a word. An option that makes the row only read
- * (--dry-run) takes all of them away. */
+/* Adds the acts that follow from the program's row as a whole and not from one word. With an option such as --dry-run
+ * the program only reads, and none of them is added. */
 static void take_styles(struct effects *e)
 {
     const struct table_row *row = e->row;

@@ -128,7 +128,7 @@ struct rc import_parse_json(struct importing *in, const struct json **ret_root, 
     in->text = without_comments(in->arena, in->text);
     TRY(json_parse(in->arena, in->text, ret_root, err));
     if ((*ret_root)->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "the file is no JSON object");
+        return err_set(err, ERR_INVALID, "the file is not a JSON object");
     return RC_OK;
 }
 
@@ -148,7 +148,7 @@ static void claude_rule(struct importing *in, enum effect effect, const struct j
 {
     unsigned line = import_line(in, item->raw.p);
     if (item->type != JSON_STRING) {
-        import_left_out(in, effect, line, item->raw, "left out: it is no rule");
+        import_left_out(in, effect, line, item->raw, "left out: it is not a rule");
         return;
     }
     struct str text = str_trim(item->text), content;
@@ -195,7 +195,7 @@ struct rc import_claude_code(struct importing *in, struct err *err)
             continue;
         }
         if (list->type != JSON_ARRAY) {
-            import_left_out(in, effect, import_line(in, list->raw.p), list->key, "left out: it is no list");
+            import_left_out(in, effect, import_line(in, list->raw.p), list->key, "left out: it is not a list");
             continue;
         }
         for (const struct json *item = list->first; item; item = item->next)

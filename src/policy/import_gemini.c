@@ -38,7 +38,7 @@ static void take_tool(struct importing *in, enum effect effect, const struct jso
 {
     unsigned line = import_line(in, item->raw.p);
     if (item->type != JSON_STRING) {
-        import_left_out(in, effect, line, item->raw, "left out: it is no name of a tool");
+        import_left_out(in, effect, line, item->raw, "left out: it is not the name of a tool");
         return;
     }
     struct str content, text = str_trim(item->text), name = str_cut(text, '(', &content), ours = our_name(in, name);
@@ -65,7 +65,7 @@ static void take_list(struct importing *in, enum effect effect, const struct jso
     if (!list || list->type == JSON_NULL)
         return;
     if (list->type != JSON_ARRAY) {
-        import_left_out(in, effect, import_line(in, list->raw.p), list->raw, "left out: it is no list");
+        import_left_out(in, effect, import_line(in, list->raw.p), list->raw, "left out: it is not a list");
         return;
     }
     for (const struct json *item = list->first; item; item = item->next)

@@ -22,7 +22,8 @@ struct argv argv_command(const struct argv *argv)
                          .count = argv->count - argv->assign_count};
 }
 
-/* Made at the first use and kept at the node: objections, coverage and risk all read it. */
+/* The study of the node's command: the acts that its words mean (effects.h). It is made at the first use and kept at
+ * the node, because objections, coverage and risk all read it. */
 const struct study *node_study(struct judging *j, struct node *node)
 {
     if (!node->study) {

@@ -349,7 +349,7 @@ bool judge_part_covered(struct judging *j, struct node *node, const struct folde
     struct argv argv = node_argv(node);
     *ret_why = c.why;
     if (!argv.count) {
-        *ret_why = "it is no command";
+        *ret_why = "it is not a command";
         return false;
     }
     if (!words_known(j, node, argv.words, argv.count)) {
@@ -371,8 +371,8 @@ bool judge_part_covered(struct judging *j, struct node *node, const struct folde
     return *ret_why == NULL;
 }
 
-/* Whether rules cover every command of a text in which no folder is followed: one that changes the folder, or has a
- * command substitution, is not covered. */
+/* Whether rules cover every command of a text. Changes of the folder are not followed here, so a text with a cd, or
+ * with a command substitution, is not covered. */
 static bool nodes_covered(struct judging *j, struct node *node, const struct folder *folder)
 {
     const char *why;

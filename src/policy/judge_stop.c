@@ -567,8 +567,8 @@ static void named_stops(struct judging *j, const struct argv *argv, struct str n
     words_stops(j, &named);
 }
 
-/* Whether the command has an effect worth a rule: it removes something, an option changes something, or its row has a
- * risk class. */
+/* Whether the command does more than read and print: it removes something, an option makes it change something, or its
+ * program has a risk class. */
 static bool acts_beyond(const struct study *study)
 {
     for (const struct act *act = study->acts; act; act = act->next)

@@ -361,7 +361,7 @@ static bool lint_path(struct linting *l)
             rest = str_sub(rest, 1, rest.n);
         bool file = str_starts(content, STR("file:"));
         lint_dead(l, file ? rule_with(l, arena_printf(l->arena, "/%.*s", STR_ARG(rest))) : STR_NONE,
-                  STR("an address is no path of a file"));
+                  STR("an address is not a path of a file"));
         return true;
     }
     bool quoted = content.n && (content.p[0] == '"' || content.p[0] == '\'');

@@ -307,7 +307,8 @@ static bool put_values(struct values *v, struct buf *shape, struct str name, str
     return count > 0;
 }
 
-/* Whether the line sets the variable; *ret_tame is whether all its values are tame. */
+/* Whether the line sets the variable. *ret_tame: each of its values stays one word, and is neither an option nor an
+ * assignment. */
 static bool is_set(const struct values *v, struct str name, bool *ret_tame)
 {
     bool set = v->over;

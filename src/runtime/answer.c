@@ -64,7 +64,7 @@ struct rc answer_check(struct answer *answer, struct err *err)
         if (block->text.n == 0)
             buf_puts(&block->text, "{}");
         if (rc_bad(json_parse(&answer->arena, buf_str(&block->text), &input, NULL)) || input->type != JSON_OBJECT)
-            return err_set(err, ERR_UNAVAILABLE, "the model's use of %.*s has an input that is no JSON object",
+            return err_set(err, ERR_UNAVAILABLE, "the model's use of %.*s has an input that is not a JSON object",
                            STR_ARG(block->name));
     }
     return RC_OK;

@@ -248,7 +248,7 @@ static bool take(struct answer *answer, struct str type, struct str data)
     const struct json *event;
     (void)type; /* the event names its type itself */
     if (rc_bad(json_parse(&arena, data, &event, NULL))) {
-        (void)err_set(&answer->err, ERR_UNAVAILABLE, "the model's stream holds something that is no JSON");
+        (void)err_set(&answer->err, ERR_UNAVAILABLE, "the model's stream holds something that is not JSON");
         return false;
     }
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)

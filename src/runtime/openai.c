@@ -175,7 +175,7 @@ static bool take(struct answer *answer, struct str type, struct str data)
         return false;
     }
     if (rc_bad(json_parse(&arena, data, &event, NULL))) {
-        (void)err_set(&answer->err, ERR_UNAVAILABLE, "the model's stream holds something that is no JSON");
+        (void)err_set(&answer->err, ERR_UNAVAILABLE, "the model's stream holds something that is not JSON");
         return false;
     }
     const struct json *error = json_get(event, "error");

@@ -236,7 +236,7 @@ struct rc executor_command(struct cli *cli, struct err *err)
             tool_link_serve(fd, box);
             (void)close(fd);
         } else if (!told)
-            cli_note("%s; trying again until it is there", err->text);
+            cli_note("%s; trying again until the server is there", err->text);
         told = rc_bad(rc);
         (void)sleep(AWAY_S);
     }

@@ -66,7 +66,7 @@ static struct rc read_json(struct file_rules *file, const struct json *top, stru
         enum effect effect;
         if (!effect_parse(list->key, &effect) || list->type != JSON_ARRAY) {
             if (!under)
-                return err_set(err, ERR_INVALID, "\"%.*s\" is no list of rules to deny, ask about or allow",
+                return err_set(err, ERR_INVALID, "\"%.*s\" is not a list of rules to deny, ask about or allow",
                                STR_ARG(list->key));
             continue;
         }

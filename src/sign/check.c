@@ -19,7 +19,7 @@ static struct rc want_bytes(struct arena *arena, const struct json *object, cons
         return RC_OK;
     unsigned char *bytes = (unsigned char *)arena_bytes(arena, CLIENT_BYTES_MAX);
     if (!base64_decode(text, bytes, CLIENT_BYTES_MAX, &n))
-        return err_set(err, ERR_INVALID, "\"signature\": \"%s\" is no base 64", name);
+        return err_set(err, ERR_INVALID, "\"signature\": \"%s\" is not base 64", name);
     *ret_bytes = (struct str){(const char *)bytes, n};
     return RC_OK;
 }
@@ -39,7 +39,7 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
     if (str_empty(ret_claim->key) || str_empty(ret_claim->sig))
         return err_set(err, ERR_INVALID, "\"signature\" needs \"key\" and \"sig\"");
     if (!str_empty(until) && !stamp_parse(until, &ret_claim->until_ms))
-        return err_set(err, ERR_INVALID, "\"signature\": \"until\" is no time");
+        return err_set(err, ERR_INVALID, "\"signature\": \"until\" is not a time");
     return RC_OK;
 }
 

@@ -31,7 +31,7 @@ static struct rc check_client(const struct person_key *key, struct str text, str
     size_t n = 0;
     struct digest want = digest_of(text);
     if (rc_bad(json_parse_given(&arena, client, &data, NULL)) || data->type != JSON_OBJECT)
-        return refuse(err, "the client's data is no JSON object");
+        return refuse(err, "the client's data is not a JSON object");
     if (!str_is(json_text(data, "type"), "webauthn.get"))
         return refuse(err, "it is not of a signature");
     if (!base64_decode(json_text(data, "challenge"), challenge, sizeof challenge, &n) || n != DIGEST_BYTES ||

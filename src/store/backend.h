@@ -56,10 +56,10 @@ struct backend {
     /* Fills in the answer of a read. */
     struct rc (*read)(struct backend_handle *reader, struct read *read, struct err *err);
 
-    /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the checkpointer
-     * should `tidy` (on the checkpointer's thread and handle), either while commits go on or, when it cannot keep
-     * up with them, before the next one. When the checkpointer has done so, and when nothing has come for a while
-     * (`idle`), the writer may `settle` between two groups what only it can, which must be short. */
+    /* Housekeeping; each function is optional (NULL). `tidy_due` is called after each group: shall the checkpointer
+     * `tidy` (on its own thread and handle) while commits go on, or, when it cannot keep up, before the next commit?
+     * `settle` is called between two groups, after a `tidy` or when nothing was appended for a while (`idle`): for
+     * work that only the writer can do, and it must be short. */
     enum tidy_need (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *checkpointer, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);

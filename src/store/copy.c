@@ -116,7 +116,7 @@ static struct rc settle_page(struct append *first, const struct read *page, stru
         struct append *append = first;
         first = append->next;
         if (rc_ok(rc) && (append->outcome != APPEND_KEPT || append->events[0].seq != page->events[at].seq))
-            rc = err_set(err, ERR_CONFLICT, "event %llu cannot be kept there as it is here: %s",
+            rc = err_set(err, ERR_CONFLICT, "event %llu cannot be copied unchanged to the target: %s",
                          (unsigned long long)page->events[at].seq,
                          append->outcome == APPEND_FAILED ? append->err.text : "another process writes to the target");
         append_free(append);

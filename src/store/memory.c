@@ -39,7 +39,7 @@ struct memory {
     pthread_mutex_t lock;
     uint64_t seq;         /* facts that are in here include all events up to this one; 0: nothing is known */
     uint64_t known_after; /* the sessions and calls of all events after this one are known */
-    uint64_t lives;       /* the last number given to a known_head.life */
+    uint64_t lives;       /* counts: the last number that became a known_head.life */
     struct anchor last;   /* stays when the rest is forgotten */
     uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */

@@ -45,7 +45,7 @@ enum {
     X(SQLITE_NOMEM, ERR_UNAVAILABLE, "out of memory")                                                   \
     X(SQLITE_CONSTRAINT, ERR_CONFLICT, "this contradicts what was kept before")                         \
     X(SQLITE_CORRUPT, ERR_CORRUPT, "the database is damaged: restore a backup, `nod verify` tells more") \
-    X(SQLITE_NOTADB, ERR_CORRUPT, "this is no database: restore a backup or move the file away")
+    X(SQLITE_NOTADB, ERR_CORRUPT, "this is not a database: restore a backup or move the file away")
 
 /* SQLite's code as one of ours, with the words for the person who runs the server. */
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err)

@@ -166,7 +166,7 @@ struct rc archive_file_recognise(const char *path, struct err *err)
     TRY(sqlite_schema_version(db, path, &version, err));
     if (version > 0)
         TRY(sqlite_is_archive(db, &archive, err));
-    return archive ? RC_OK : err_set(err, ERR_INVALID, "%s is no archive", path);
+    return archive ? RC_OK : err_set(err, ERR_INVALID, "%s is not an archive", path);
 }
 
 void archive_file_free(struct archive_file *file)

@@ -18,7 +18,8 @@ struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, v
     source.backend = backend_find(url, &place);
     if (!source.backend)
         return err_set(err, ERR_INVALID, "there is no store \"%s\"", url);
-    /* A guest leaves no files beside the store; a database server has no guests. */
+    /* BACKEND_GUEST makes no files beside the store (-wal, -shm). A database server, which has a `wait`, has no such
+     * role. */
     enum backend_role role = source.backend->wait ? BACKEND_READER : BACKEND_GUEST;
     TRY(source.backend->open(place, role, &source.reader, err));
     struct rc rc = RC_OK;

@@ -139,7 +139,7 @@ static struct rc prepare(const struct tool_use *use, struct grep_search *search,
     if (!search->code) {
         PCRE2_UCHAR words[200];
         (void)pcre2_get_error_message(code, words, sizeof words);
-        return err_set(err, ERR_INVALID, "\"pattern\" is no regular expression: %s at %zu", (char *)words, at);
+        return err_set(err, ERR_INVALID, "\"pattern\" is not a regular expression: %s at %zu", (char *)words, at);
     }
     search->match = pcre2_match_data_create_from_pattern(search->code, NULL);
     search->context = pcre2_match_context_create(NULL);

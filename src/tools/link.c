@@ -232,7 +232,9 @@ struct rc link_named_file(const struct tool_use *use, struct str *ret_text, stru
     const struct json *result;
     TRY(ask(use, "file", STR_NONE, NULL, &result, err));
     *ret_text = json_text(result, "text");
-    return ret_text->n <= FILE_BYTES_MAX ? RC_OK : err_set(err, ERR_TOO_LARGE, "the executor's text is too large");
+    if (ret_text->n > FILE_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the executor sent a file of more than %d bytes", FILE_BYTES_MAX);
+    return RC_OK;
 }
 
 struct rc link_command(const struct tool_use *use, const struct child_ends *ends, struct err *err)

@@ -178,7 +178,7 @@ struct rc server_read(struct arena *arena, const struct json *entry, struct serv
     bool program = json_get(entry, "command") != NULL;
     server->timeout_ms = TIMEOUT_MS;
     if (!good_name(name))
-        return err_set(err, ERR_INVALID, "\"%.*s\" is no name for a server: letters, digits, - and single _",
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not a name for a server: letters, digits, - and single _",
                        STR_ARG(name));
     server->name = arena_str(arena, name);
     struct rc rc = json_want_i64(entry, "timeout", 1, TIMEOUT_MS_MAX, &server->timeout_ms, err);

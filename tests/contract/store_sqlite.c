@@ -307,7 +307,7 @@ static void what_is_no_database_is_refused(void **state)
     char garbage[8192];
     memset(garbage, 'g', sizeof garbage);
     put_file(rig, "nod.db", garbage, sizeof garbage);
-    refuses_to_open(rig, ERR_CORRUPT, "no database");
+    refuses_to_open(rig, ERR_CORRUPT, "not a database");
     struct store_check check;
     assert_int_equal(store_verify(rig->url, &check, NULL).code, ERR_CORRUPT);
     struct stat st;

@@ -102,7 +102,7 @@ export default {
     await other.evaluate(() => { location.hash = "#/settings"; });
     const add = async () => { await other.locator("#passkeys input").fill("found"); await other.locator("#passkeys button", { hasText: "use a recovery code" }).click(); };
     await add();
-    await other.locator(".toast.bad", { hasText: "no recovery code of yours" }).waitFor();
+    await other.locator(".toast.bad", { hasText: "not one of your recovery codes" }).waitFor();
     await add();
     await other.locator("#passkeys tbody tr", { hasText: "found" }).filter({ hasText: "signs from" }).waitFor();
     must(asked.length === 2 && asked.every((text) => text.includes("recovery codes")), `${asked}`);

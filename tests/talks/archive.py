@@ -125,7 +125,7 @@ def test_verify_goes_across(world):
     must(bad["ok"] and [a["state"] for a in bad["archives"]] == ["bad"], f"{bad}")
     must([v["ok"] for v in verify(world, made["path"], exits=1)] == [False], "the file alone")
     world.nod("verify", os.path.join(world.data, "admin.token"), exits=None)
-    must("is no archive" in world.nod("log", "--archive", "/dev/null", exits=2).stderr, "words for what is none")
+    must("is not an archive" in world.nod("log", "--archive", "/dev/null", exits=2).stderr, "words for what is none")
     if not POSTGRES:
         must("is an archive" in world.nod("serve", "--data", world.data + "2", "--store", "sqlite:" + made["path"], exits=2).stderr,
              "an archive is not written to")

@@ -80,7 +80,7 @@ def test_what_is_not_understood_is_refused(world):
         ask("item/commandExecution/requestApproval", 10, command="ls", networkApprovalContext={"host": "evil.example", "protocol": "https"}),
         ask("item/commandExecution/requestApproval", 11, command="ls", additionalPermissions={"network": {"enabled": True}}))
     status, _, err = ends(process)
-    must(status == 0 and "what is no message" in err, f"{status} {err}")
+    must(status == 0 and "is not a message" in err, f"{status} {err}")
     said = answers()
     must([said[n]["result"]["decision"] for n in (1, 2, 3, 4, 5, 10, 11)] == ["decline"] * 7, f"{said}")
     must(all("error" in said[n] for n in (6, 7, 8)) and said[9]["result"] == {"action": "decline", "content": None}, f"{said}")

@@ -86,7 +86,7 @@ static void test_claude_code(void **state)
         "ask Bash(git push:*)\n"
         "8: Read(*.md): a pattern without a slas\n"
         "15: Bash(: the rule `Bash(` is malf\n"
-        "16: 5: left out: it is no rule\n"
+        "16: 5: left out: it is not a ru\n"
         "21: \"acceptEdits\": left out: the permission\n"
         "22: [\"../docs\"]: left out: name these fol\n"
         "23: strange: left out: there is no su\n"

@@ -44,7 +44,7 @@ static const struct expected wrong[] = {
     {"deny", "Read([a-z].pem)", "brackets", NULL, true},
     {"deny", "Read($HOME/.ssh/**)", "means itself", "Read(~/.ssh/**)", true},
     {"deny", "Read(\"secret file\")", "quotes", "Read(secret file)", true},
-    {"deny", "Read(file:///etc/shadow)", "no path", "Read(//etc/shadow)", true},
+    {"deny", "Read(file:///etc/shadow)", "not a path", "Read(//etc/shadow)", true},
     {"deny", "WebFetch(https://example.com/x)", "malformed", "WebFetch(url:https://example.com/x)", true},
     {"deny", "WebFetch(example.com)", "malformed", "WebFetch(domain:example.com)", true},
     {"deny", "WebFetch(domain:example)", "no whole name", NULL, true},

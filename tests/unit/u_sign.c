@@ -182,7 +182,7 @@ static void a_changed_byte_is_found(void **state)
     other.auth = STR_NONE;
     assert_refused(rig, other, "too short");
     other.client = STR("[]");
-    assert_refused(rig, other, "no JSON object");
+    assert_refused(rig, other, "not a JSON object");
 }
 
 static void only_the_page_itself_may_ask(void **state)

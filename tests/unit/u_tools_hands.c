@@ -205,7 +205,7 @@ static void test_glob_and_grep(void **state)
     expect(run(rig, "Grep", "{\"pattern\":\"two\",\"path\":\"src/a.c\",\"output_mode\":\"content\",\"-C\":1}"), false,
            "src/a.c-1-int one;\nsrc/a.c:2:int two;\nsrc/a.c-3-int three;\n");
     expect(run(rig, "Grep", "{\"pattern\":\"int\",\"output_mode\":\"count\"}"), false, "src/a.c:3\n");
-    expect(run(rig, "Grep", "{\"pattern\":\"(\"}"), true, "no regular expression");
+    expect(run(rig, "Grep", "{\"pattern\":\"(\"}"), true, "not a regular expression");
 }
 
 static void test_notebook(void **state)

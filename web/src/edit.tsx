@@ -31,7 +31,7 @@ function fieldsOf(item: Item): Field[] {
 }
 const WHOLE: Field = { name: "Whole input", path: "x.json", get: (input) => print(input), set: (_, text) => parse(text) as Input };
 
-/* The parts of the command as it is now, by the server. */
+/* The parts of the command as it is edited now, each with its verdict; the server computes them. */
 function useParts(item: Item, command: string | null): { parts?: Part[]; risk: string[] } | null {
   const [known, setKnown] = useState<{ parts?: Part[]; risk: string[] } | null>(null);
   useEffect(() => {

@@ -313,7 +313,7 @@ export interface KeyUsedData {
 /** A person's key is revoked. */
 export interface KeyRevokedData {
   change: "key_revoked";
-  id: string; // the key whose signatures count for nothing from now on
+  id: string; // the key that is revoked: its signatures are not valid from now on
   reason?: string; // reset: on the server's machine, without a signature
   signature?: Json; // by the key that revoked it
 }
@@ -321,7 +321,7 @@ export interface KeyRevokedData {
 /** A person has recovery codes. */
 export interface KeyRecoveryData {
   change: "key_recovery";
-  person: string; // whose codes they are; older ones are worth nothing any more
+  person: string; // whose codes they are; older ones are no longer valid
   codes: string[]; // SHA-256 of each
   signature?: Json; // by a key of that person
 }

@@ -41,7 +41,7 @@ export function Passkeys() {
       </table></div>}
       {active.length > 0 && <p><button type="button" class="small" disabled={busy} onClick={() => act(changeSigned("POST", "/api/keys/recovery", {})
         .then((made: { codes: string[] }) => setCodes(made.codes)), "Recovery codes made")}>Make recovery codes</button>{" "}
-        <span class="dim">{codes.length > 0 ? "Keep them on paper: they are not shown again, and older ones are worth nothing now." : "For the day when all your keys are lost."}</span></p>}
+        <span class="dim">{codes.length > 0 ? "Keep them on paper: they are not shown again, and older ones are no longer valid." : "With a recovery code you can add a key when all your keys are lost."}</span></p>}
       {codes.length > 0 && <pre id="recovery-codes">{codes.join("\n")}</pre>}
       {canSign()
         ? <form class="fields" onSubmit={(event) => { event.preventDefault(); act(addPasskey(me?.name ?? "", name || "this device"), "Passkey added"); }}>

@@ -1,4 +1,4 @@
-/* This device, and the others. */
+/* The settings screen: preferences of this device, then devices, keys, messages and the rest of the server's settings. */
 import { useEffect, useState } from "preact/hooks";
 import { call, forgetKey, get } from "./api";
 import { stop } from "./live";

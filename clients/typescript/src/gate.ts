@@ -79,7 +79,7 @@ function objectOf(reply: Reply): Record<string, unknown> {
   } catch {
     value = undefined;
   }
-  if (!isObject(value)) throw new Refused(`the answer is no JSON object: ${reply.body.slice(0, 80)}`, reply.status);
+  if (!isObject(value)) throw new Refused(`the answer is not a JSON object: ${reply.body.slice(0, 80)}`, reply.status);
   return value;
 }
 

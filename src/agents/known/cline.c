@@ -22,7 +22,7 @@ static struct rc read_message(const struct agent *agent, const struct json *mess
     *hook = (struct hook){.agent = agent};
     TRY(json_want_str(message, "hookName", LIMIT_NAME_BYTES, &hook->event, err));
     if (str_empty(hook->event))
-        return err_set(err, ERR_INVALID, "this is no hook's message: it has no \"hookName\"");
+        return err_set(err, ERR_INVALID, "this is not a hook's message: it has no \"hookName\"");
     if (!str_is(hook->event, "tool_call"))
         return RC_OK;
     hook->kind = HOOK_BEFORE;

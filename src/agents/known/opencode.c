@@ -47,7 +47,7 @@ static struct rc put_config(struct buf *buf, struct arena *arena, const char *gi
     struct json_out out = json_out(buf);
     const struct json *old = NULL;
     if (given && given[0] && (rc_bad(json_parse(arena, str_of(given), &old, err)) || old->type != JSON_OBJECT))
-        return err_set(err, ERR_INVALID, "OPENCODE_CONFIG_CONTENT is set, and is no object of JSON");
+        return err_set(err, ERR_INVALID, "OPENCODE_CONFIG_CONTENT is set, and is not a JSON object");
     json_open(&out, '{');
     json_put_members(&out, old, "plugin");
     const struct json *plugins = json_get(old, "plugin");

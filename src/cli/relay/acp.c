@@ -23,7 +23,7 @@ enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601, RPC_UNREADABLE = -32700 };
 static void drop(struct acp *acp, const char *who, const char *why)
 {
     if (acp->dropped++ == 0)
-        cli_note("nod acp: %s wrote what is no message, so it is not passed on: %s", who, why);
+        cli_note("nod acp: %s wrote a line that is not a message, so it is not passed on: %s", who, why);
     if (acp->dropped < DROPPED_MAX)
         return;
     cli_note("nod acp: too much of this; the agent is ended");

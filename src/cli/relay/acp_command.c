@@ -127,7 +127,7 @@ static struct rc describe(struct acp *acp, struct err *err)
     return RC_OK;
 }
 
-/* ---- the end ---- */
+/* ---- when the agent or this process ends ---- */
 
 enum { STATUS_OF_AGENT = -1 };
 

@@ -187,7 +187,7 @@ static void hold(struct codex_talk *talk, const struct codex_message *m)
     lock_drop(&talk->lock);
     if (room && rc_ok(cli_start_thread(wait_at_gate, held, NULL)))
         return;
-    answer(held, false, false, STR("Too much waits for an answer already."));
+    answer(held, false, false, STR("Too many requests wait already: answer some of them, then try again."));
     leave(held);
 }
 
@@ -316,7 +316,7 @@ static void take_answer(struct codex_talk *talk, const struct codex_message *m)
 static void drop(struct codex_talk *talk, const char *why)
 {
     if (talk->dropped++ == 0)
-        cli_note("nod codex: Codex wrote what is no message: %s", why);
+        cli_note("nod codex: Codex wrote a line that is not a message: %s", why);
     if (talk->dropped < DROPPED_MAX)
         return;
     cli_note("nod codex: too much of this; it is ended");

@@ -499,7 +499,7 @@ static void split(struct proxy *proxy, const struct json *batch)
         if (one->type == JSON_OBJECT)
             proxy_from_client(proxy, one->raw);
         else
-            refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
+            refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is not a message");
 }
 
 /* Notes which revision of the protocol the client speaks: requests of our own to the server use the same. */
@@ -525,7 +525,7 @@ void proxy_from_client(void *arg, struct str line)
     } else if (json->type == JSON_ARRAY) {
         split(proxy, json);
     } else if (json->type != JSON_OBJECT || rc_bad(mcp_read(&arena, line, &message, &err))) {
-        refuse_unreadable(proxy, &arena, line, RPC_BAD_REQUEST, "this is no message");
+        refuse_unreadable(proxy, &arena, line, RPC_BAD_REQUEST, "this is not a message");
     } else if (str_is(message.method, "tools/call")) {
         note_revision(proxy, &message);
         if (str_empty(message.id))

@@ -339,7 +339,7 @@ static void take_post(struct listen_server *listener, struct http_request *reque
     struct mcp_message m;
     struct err err = {.code = ERR_OK};
     if (!str_starts(str_trim(request->body), STR("{")) || rc_bad(mcp_read(&request->arena, request->body, &m, &err))) {
-        refuse(request, 400, ERR_INVALID, err.code == ERR_OK ? "the message is no object" : err.text);
+        refuse(request, 400, ERR_INVALID, err.code == ERR_OK ? "the message is not an object" : err.text);
         return;
     }
     bool begins = str_is(m.method, "initialize");

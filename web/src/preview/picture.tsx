@@ -5,10 +5,10 @@ import { bytes, Shown } from "../text";
 import { RawNumber, type Json } from "../types";
 import { placeOf, readPicture } from "./whole";
 
-const BASE64 = /^[A-Za-z0-9+/]+=*$/; // no SVG: it is a document that can do things
+const BASE64 = /^[A-Za-z0-9+/]+=*$/;
 const BYTES_MAX = 8 << 20;
 
-/* How base64 of each kind begins. */
+/* How base64 of each kind begins. SVG is not among them: it may contain scripts. */
 const HEADS: [string, string][] = [["iVBORw0KGgo", "image/png"], ["/9j/", "image/jpeg"], ["R0lGOD", "image/gif"], ["UklGR", "image/webp"]];
 
 interface Found { kind: string; data: string }

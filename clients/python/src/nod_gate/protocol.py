@@ -118,7 +118,7 @@ def _object(reply: Reply) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Refused(f"the answer is no JSON object: {reply.body[:80]!r}", reply.status)
+        raise Refused(f"the answer is not a JSON object: {reply.body[:80]!r}", reply.status)
     return value
 
 
