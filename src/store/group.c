@@ -6,6 +6,11 @@
  */
 #include "store/group.h"
 
+#include "base/heap.h"
+#include "store/backend.h"
+
+#include <stdlib.h>
+
 #define FACTS_SCOPE(name) __attribute__((cleanup(facts_done))) struct facts name = {0}
 
 /* Whether memory holds every fact that the group needs. Calls that are not in it are assumed to be new; the write
@@ -104,4 +109,33 @@ struct rc group_commit_each(struct backend_handle *handle, struct append *group,
             append->events[i].seq = 0;
     }
     return RC_OK;
+}
+
+/* ---- a group whose answer is lost ---- */
+
+void group_forget_sent(struct group_sent *sent)
+{
+    free(sent->links);
+    *sent = (struct group_sent){0};
+}
+
+void group_note_sent(struct group_sent *sent, const struct facts *facts, const struct rows *rows)
+{
+    group_forget_sent(sent);
+    *sent = (struct group_sent){.after = facts->last_seq, .count = rows->count,
+                                .links = heap_new(rows->count * sizeof *sent->links)};
+    for (size_t i = 0; i < rows->count; i++)
+        sent->links[i] = rows->events[i].hash;
+}
+
+/* Not by the last link alone: another node may have kept an equal event, such as the timeout of the same call in the
+ * same millisecond. A group of another node that is equal as a whole says the same of the same calls. */
+bool group_is_sent(const struct group_sent *sent, uint64_t last_seq, const struct digest *before,
+                   const struct digest *hash)
+{
+    struct digest_sum *sum = chain_group_begin(before);
+    for (size_t i = 0; i < sent->count; i++)
+        chain_group_add(sum, &sent->links[i]);
+    struct digest same = chain_group_end(sum, last_seq);
+    return last_seq >= sent->after + sent->count && digest_eq(&same, hash);
 }

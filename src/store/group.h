@@ -33,4 +33,23 @@ struct rc group_commit(const struct group_ways *ways, struct backend_handle *han
 struct rc group_commit_each(struct backend_handle *handle, struct append *group,
                             struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err));
 
+/* ---- a group whose answer is lost ---- */
+
+/* A group that was sent to a store that others write, too. It was kept if the store has a group of the same links: the
+ * links say all that is in its events and what they follow. The list of groups says so after a session of it was
+ * archived, too. */
+struct group_sent {
+    uint64_t after;       /* the last event that was known when it was judged */
+    size_t count;         /* of its events; 0: none was sent */
+    struct digest *links;
+};
+
+/* Before the group is sent. Replaces what was noted before. */
+void group_note_sent(struct group_sent *sent, const struct facts *facts, const struct rows *rows);
+/* Whether the group that ends with number `last_seq` is the one that was sent: `before` and `hash` are the hashes of
+ * the group that ends `count` events earlier, and of this one. */
+bool group_is_sent(const struct group_sent *sent, uint64_t last_seq, const struct digest *before,
+                   const struct digest *hash);
+void group_forget_sent(struct group_sent *sent);
+
 #endif

@@ -501,6 +501,7 @@ void postgres_close(struct postgres_handle *handle)
         memory_close(handle->memory);
     postgres_disconnect(handle);
     notices_clear(&handle->notices);
+    group_forget_sent(&handle->sent);
     free(handle->url);
     free(handle);
 }

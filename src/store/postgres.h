@@ -15,7 +15,7 @@
 #include "base/id.h"
 #include "base/library.h"
 #include "store/backend.h"
-#include "store/memory.h"
+#include "store/group.h"
 #include "store/postgres_notice.h"
 #include "store/postgres_sql.h"
 
@@ -52,7 +52,7 @@ struct postgres_handle {
     bool patient;           /* statements may take as long as they need (verify) */
     bool refused;           /* the server itself reported the last failure, so the transaction is rolled back */
     bool locked;            /* the writer's transaction is open and has the lock */
-    struct anchor sent;     /* the last event of a group that was sent, whose outcome is not known; seq 0: it is */
+    struct group_sent sent; /* a group whose outcome is not known; count 0: there is none */
     bool lock_missed;       /* the last failure was a lock timeout */
     struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];

@@ -1,5 +1,5 @@
 /* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
- * the outcome of a group whose answer was lost: the link of its last event is looked for under the lock, which the lost
+ * the outcome of a group whose answer was lost: it is looked for in the list of groups, under the lock, which the lost
  * transaction holds until it has ended one way or the other. Words of a lost connection that the server reads later do
  * nothing: when the group was sent again and kept, the heads that they name have changed. */
 #include "store/postgres_group.h"
@@ -46,57 +46,12 @@ static struct rc connect_for_lock(struct postgres_handle *handle, int64_t deadli
     return handle->conn ? RC_OK : postgres_connect(handle, deadline_us, err);
 }
 
-/* The session of the last event that was sent. */
-static struct str session_sent(const struct postgres_handle *handle, const struct append *group)
-{
-    for (const struct append *append = group; append; append = append->next)
-        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
-            if (append->events[i].seq == handle->sent.seq)
-                return append->events[i].session;
-    err_die(__FILE__, __LINE__, "the last event that was sent is not in the group");
-}
-
 /* Renumbers the group's events: other nodes' events came before it. */
 static void move_group(struct append *group, uint64_t by)
 {
     for (struct append *append = group; append; append = append->next)
         for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
             append->events[i].seq += by;
-}
-
-static bool is_same_event(const struct event *a, const struct event *b)
-{
-    return a->kind == b->kind && a->at_ms == b->at_ms && str_eq(a->session, b->session) &&
-           str_eq(a->thread, b->thread) && str_eq(a->call, b->call) && str_eq(a->actor, b->actor) &&
-           str_eq(a->data, b->data);
-}
-
-/* Whether the `count` events that end with number `at` are those of the group. Their last link alone does not say so:
- * another node may have kept an equal event, such as the timeout of the same call in the same millisecond. An equal
- * group may be another node's; then it says the same of the same calls. */
-static struct rc is_own(struct postgres_handle *handle, const struct append *group, uint64_t at, size_t count,
-                        bool *ret_own, struct err *err)
-{
-    ARENA_SCOPE(arena);
-    RESULT_SCOPE(rows);
-    struct params params = {0};
-    params_int(&params, &arena, (int64_t)(at - count));
-    params_int(&params, &arena, -1); /* every kind */
-    params_int(&params, &arena, (int64_t)count);
-    params_int(&params, &arena, INT64_MAX);
-    postgres_send(handle, SQL_EVENTS, &params);
-    TRY(postgres_flush(handle, err));
-    TRY(postgres_take(handle, &rows, err));
-    TRY(postgres_end(handle, err));
-    int row = 0;
-    *ret_own = (size_t)pq.PQntuples(rows) == count;
-    for (const struct append *append = group; append && *ret_own; append = append->next)
-        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count && *ret_own; i++) {
-            struct event event;
-            TRY(row_event(rows, row++, 0, &event, err));
-            *ret_own = is_same_event(&event, &append->events[i]);
-        }
-    return RC_OK;
 }
 
 /* Looks for the group that was sent, and gives its events the numbers that they got. The lock is had only when its
@@ -106,36 +61,38 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(found);
+    const struct group_sent *sent = &handle->sent;
     struct params params = {0};
-    size_t count = 0;
-    for (const struct append *append = group; append; append = append->next)
-        count += append->outcome == APPEND_KEPT ? append->event_count : 0;
-    params_str(&params, session_sent(handle, group));
-    params_int(&params, &arena, (int64_t)(handle->sent.seq - count));
-    params_str(&params, (struct str){(const char *)handle->sent.hash.bytes, DIGEST_BYTES});
-    int sent = postgres_send_lock(handle);
+    params_int(&params, &arena, (int64_t)sent->after);
+    params_int(&params, &arena, (int64_t)sent->count);
+    int before = postgres_send_lock(handle);
     postgres_send(handle, SQL_SENT, &params);
-    TRY(postgres_flush(handle, err));
-    TRY(postgres_skip(handle, sent, err));
-    TRY(postgres_take(handle, &found, err));
-    TRY(postgres_end(handle, err));
-    *ret_kept = pq.PQntuples(found) == 1 && !pq.PQgetisnull(found, 0, 2);
-    uint64_t at = *ret_kept ? (uint64_t)row_int(found, 0, 2) : 0;
-    if (*ret_kept)
-        TRY(is_own(handle, group, at, count, ret_kept, err));
     postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, before, err));
+    TRY(postgres_take(handle, &found, err));
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
+    struct anchor last = {0};
+    uint64_t at = 0;
+    for (int i = 0, count = pq.PQntuples(found); i < count; i++) {
+        struct digest hash, hash_before;
+        uint64_t seq = (uint64_t)row_int(found, i, 0);
+        bool is_last = pq.PQgetisnull(found, i, 2);
+        if (!row_digest(found, i, 1, &hash) || (!is_last && !row_digest(found, i, 2, &hash_before)))
+            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)seq);
+        if (is_last)
+            last = (struct anchor){seq, hash};
+        else if (group_is_sent(sent, seq, &hash_before, &hash))
+            at = seq;
+    }
+    *ret_kept = at != 0;
     if (!*ret_kept)
         return RC_OK;
-    struct anchor last = {.seq = (uint64_t)row_int(found, 0, 0)};
-    if (!row_digest(found, 0, 1, &last.hash))
-        return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
     TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
-    move_group(group, at - handle->sent.seq);
-    handle->seen_seq = at - count;
+    move_group(group, at - (sent->after + sent->count));
+    handle->seen_seq = at - sent->count;
     return RC_OK;
 }
 

@@ -114,10 +114,9 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND c.archived_seq = 0 AND c.session_id <> '' AND ($4 = '' OR c.session_id = $4)"               \
       " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
       " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
-    X(SENT, FOR_WRITER, "SELECT last.seq, last.hash, (SELECT e.seq FROM chains c"                       \
-      " JOIN events e ON e.chain = c.first_seq WHERE c.session_id = $1 AND e.seq > $2::bigint"     \
-      " AND e.hash = $3::bytea)"                                                                        \
-      " FROM (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last")                            \
+    X(SENT, FOR_WRITER, "SELECT seq, hash, NULL FROM (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last" \
+      " UNION ALL SELECT g.last_seq, g.hash, b.hash FROM groups g"                                      \
+      " JOIN groups b ON b.last_seq = g.last_seq - $2::bigint WHERE g.last_seq >= $1::bigint + $2::bigint") \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
     X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \

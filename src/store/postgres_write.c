@@ -352,13 +352,13 @@ static struct rc write_locked(struct postgres_handle *handle, struct facts *fact
     postgres_send(handle, SQL_UNSYNCED, NULL);
     postgres_send(handle, SQL_COMMIT, NULL);
     int told = send_tell(handle, facts);
-    handle->sent = (struct anchor){facts->next_seq - 1, facts->next_hash};
+    group_note_sent(&handle->sent, facts, rows);
     TRY(postgres_flush(handle, err));
     struct rc rc = postgres_skip(handle, before, err);
     if (rc_bad(rc)) {
         /* If the server refused before the COMMIT, the outcome is known; if it did not answer, it is in doubt. */
         if (handle->refused)
-            handle->sent.seq = 0;
+            group_forget_sent(&handle->sent);
         return rc;
     }
     TRY(take_committed(handle, err));
@@ -375,7 +375,7 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     if (facts->next_seq > handle->part_end || facts->leaves)
         return RC_OK; /* needs the lock beforehand */
     send_write(handle, facts, rows);
-    handle->sent = (struct anchor){facts->next_seq - 1, facts->next_hash};
+    group_note_sent(&handle->sent, facts, rows);
     struct rc rc = postgres_flush(handle, err);
     if (rc_ok(rc))
         rc = postgres_take(handle, &kept, err);
@@ -384,7 +384,7 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     if (rc_ok(rc))
         *ret_last_seq = row_int(kept, 0, 0);
     else if (handle->refused && handle->lock_missed)
-        handle->sent.seq = 0; /* the error may have come from a statement after the first COMMIT */
+        group_forget_sent(&handle->sent); /* the error may have come from a statement after the first COMMIT */
     return rc;
 }
 
@@ -398,7 +398,7 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
                           : write_at_once(handle, facts, rows, &last_seq, err);
     handle->locked = false;
     TRY(rc);
-    handle->sent.seq = 0;
+    group_forget_sent(&handle->sent);
     *ret_held = last_seq >= 0;
     if (!*ret_held)
         return RC_OK;
@@ -446,8 +446,8 @@ struct rc postgres_commit_once(struct postgres_handle *handle, struct append *gr
                                struct err *err)
 {
     handle->locked = false;
-    handle->sent.seq = 0;
+    group_forget_sent(&handle->sent);
     struct rc rc = commit_group(handle, group, err);
-    *ret_in_doubt = rc_bad(rc) && handle->sent.seq;
+    *ret_in_doubt = rc_bad(rc) && handle->sent.count;
     return rc;
 }

@@ -402,27 +402,6 @@ static void closing_commits_what_was_handed_over(void **state)
 #define LOCKS "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database ="                          \
               " (SELECT oid FROM pg_database WHERE datname = current_database()) AND NOT granted"
 
-/* Runs SQL by psql, to its end or, with `ret_pid`, in the background. */
-static void run_sql(const struct rig *rig, pid_t *ret_pid, const char *sql)
-{
-    char place[400];
-    (void)snprintf(place, sizeof place, "postgresql:%s", strchr(rig->url, ':') + 1);
-    char *argv[] = {"psql", "-q", "-X", "-o", "/dev/null", "-c", (char *)sql, place, NULL};
-    if (!ret_pid)
-        rig_run(argv);
-    else
-        assert_int_equal(posix_spawnp(ret_pid, argv[0], NULL, NULL, argv, environ), 0);
-}
-
-static void wait_for_sql(const struct rig *rig, const char *count)
-{
-    char sql[700];
-    (void)snprintf(sql, sizeof sql, "DO $$ BEGIN FOR i IN 1..6000 LOOP IF (%s) THEN RETURN; END IF;"
-                   " PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP;"
-                   " RAISE 'it does not come about'; END $$", count);
-    run_sql(rig, NULL, sql);
-}
-
 /* Two nodes keep the same event at the same millisecond, as when a call times out. The group of the second one has
  * another event before it, and its connection is lost while it waits for the lock: that the first node's event is there
  * does not mean that the group was kept. */
@@ -442,22 +421,22 @@ static void an_equal_event_of_another_node_does_not_settle_a_doubt(void **state)
     (void)rig_one(&b, EVENT_USER_MESSAGE, "s1", "", "{}"); /* both know the sessions, so that a group is sent at once */
     (void)rig_one(&b, EVENT_USER_MESSAGE, "s2", "", "{}");
     read_free(rig_read(a, rig_question(READ_EVENTS, "")));
-    run_sql(a, &holder, "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int);"
+    rig_sql(a, &holder, "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int);"
                         " SELECT pg_sleep(60)");
-    wait_for_sql(a, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    rig_wait_sql(a, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
                     " AND query LIKE '%events%sleep(60)%'");
     struct append *one = append_new(), *two = append_new();
     rig_event(one, EVENT_USER_MESSAGE, "s2", "", "{\"text\":\"equal\"}");
     rig_hand(a, one);
-    wait_for_sql(a, "(" LOCKS ") = 1");
+    rig_wait_sql(a, "(" LOCKS ") = 1");
     rig_event(two, EVENT_USER_MESSAGE, "s1", "", "{\"text\":\"own\"}");
     rig_event(two, EVENT_USER_MESSAGE, "s2", "", "{\"text\":\"equal\"}");
     rig_hand(&b, two);
-    wait_for_sql(a, "(" LOCKS ") = 2");
-    run_sql(a, NULL, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    rig_wait_sql(a, "(" LOCKS ") = 2");
+    rig_sql(a, NULL, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                      " ORDER BY waitstart DESC LIMIT 1");
-    wait_for_sql(a, "(" LOCKS ") = 2"); /* it looks for its group, behind the first node */
-    run_sql(a, NULL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%events%sleep(60)%'"
+    rig_wait_sql(a, "(" LOCKS ") = 2"); /* it looks for its group, behind the first node */
+    rig_sql(a, NULL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%events%sleep(60)%'"
                      " AND pid <> pg_backend_pid()");
     assert_int_equal(waitpid(holder, NULL, 0), holder);
     rig_wait(a);

@@ -392,6 +392,48 @@ static void what_leaves_meanwhile_is_not_in_the_file(void **state)
     undisturbed->close(source.reader);
 }
 
+#define SLEEPS "FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'CALL keep%'"
+
+/* The answer to a group is lost after it was kept, and before its node looks for it another node archives a session
+ * that the group names: the group was kept all the same. */
+static void what_left_meanwhile_settles_a_doubt(void **state)
+{
+    struct rig *a = *state, b = *a;
+    char path[300];
+    if (strcmp(scheme, "postgres") != 0)
+        skip();
+    (void)put(a, EVENT_SESSION_CHANGED, "s1", "", YOUNG_MS, "{}");
+    put_finished(a, "s2", OLD_MS);
+    /* A node of its own, with its own memory. */
+    CHECK((size_t)snprintf(b.url, sizeof b.url, "%s&keepalives=1", a->url) < sizeof b.url);
+    struct err err = {0};
+    assert_true(rc_ok(loop_new(&b.loop, &err)));
+    a->gaps = b.gaps = true;
+    rig_open(&b);
+    (void)put(&b, EVENT_USER_MESSAGE, "s1", "", YOUNG_MS, "{}"); /* it knows both, so a group is sent at once */
+    (void)put(&b, EVENT_USER_MESSAGE, "s2", "", OLD_MS, "{}");
+    rig_sql(a, NULL, "DO $$ BEGIN EXECUTE (SELECT replace(pg_get_functiondef(oid), E'COMMIT;\n',"
+                     " E'COMMIT;\nPERFORM pg_sleep(60);\n') FROM pg_proc WHERE proname = 'keep' AND"
+                     " pronamespace = quote_ident(current_schema())::regnamespace"
+                     " ORDER BY pronargs DESC LIMIT 1); END $$");
+    struct append *group = append_new();
+    rig_event(group, EVENT_USER_MESSAGE, "s1", "", "{\"text\":\"own\"}");
+    rig_event(group, EVENT_USER_MESSAGE, "s2", "", "{\"text\":\"last\"}");
+    group->events[0].at_ms = YOUNG_MS;
+    group->events[1].at_ms = OLD_MS;
+    rig_hand(&b, group);
+    rig_wait_sql(a, "SELECT count(*) > 0 " SLEEPS);
+    assert_int_equal(archive_all(a, path), 1);
+    rig_sql(a, NULL, "SELECT pg_terminate_backend(pid) " SLEEPS);
+    rig_wait(&b);
+    check_outcome(group, APPEND_KEPT);
+    append_free(group);
+    store_close(b.store);
+    loop_free(b.loop);
+    check_archive(path, FINISHED_EVENTS + 2, 1);
+    rig_verify_well(a, 4); /* of s1: its beginning and two messages; of s2: that it left */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +449,7 @@ int main(void)
         TEST(one_at_a_time),
         TEST(a_move_takes_only_what_it_describes),
         TEST(what_leaves_meanwhile_is_not_in_the_file),
+        TEST(what_left_meanwhile_settles_a_doubt),
     };
     return RUN_SUITE(tests);
 }
