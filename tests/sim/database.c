@@ -1,14 +1,13 @@
 /* The virtual database: a backend that keeps its rows in memory, and fails in every way that the real ones do.
  *
  * Shared, it does as PostgreSQL: several nodes, a lock around each group, what memory knows tried first, groups that
- * move behind those of others, commits in doubt that are resolved by a mark, notifications, a history that must not go
+ * move behind those of others, commits in doubt that are looked for, notifications, a history that must not go
  * backwards. Not shared, it does as SQLite: one node whose memory is the truth, calls assumed to be new, a sync behind
  * every commit.
  */
 #include "sim/fiber.h"
 #include "sim/sim.h"
 #include "sim/wrap.h"
-#include "store/group.h"
 
 #include <stdlib.h>
 
@@ -27,10 +26,8 @@ void database_end_ghost(bool kept)
         return;
     for (size_t i = 0; kept && i < ghost->count; i++)
         rows_add(&ghost->rows[i]);
-    if (kept) {
-        db()->marks[ghost->node] = ghost->group_no;
+    if (kept)
         db()->synced = db()->shown = db()->count;
-    }
     db()->lock = NULL;
 }
 
@@ -140,7 +137,6 @@ void database_promote(void)
         db()->count--; /* it has whole transactions */
     db()->kept_count = db()->synced = db()->shown = db()->count;
     bring_back();
-    memset(db()->marks, 0, sizeof db()->marks);
     sim->acked = sim->acked < db()->count ? sim->acked : db()->count;
     sim->epoch++;
 }
@@ -196,11 +192,10 @@ static bool heads_hold(const struct facts *facts)
 /* COMMIT was sent. */
 static struct rc commit_shared(struct backend_handle *handle, const struct rows *rows, struct err *err)
 {
-    handle->commit_sent = true;
     uint64_t fate = sim_luck(FAULT_DOUBT, 6) ? 1 + sim_random(3) : 0;
     if (fate == 3) {
         struct ghost *ghost = &db()->ghost;
-        *ghost = (struct ghost){.node = handle->node, .group_no = handle->group_no};
+        *ghost = (struct ghost){0};
         rows_settle(handle->group, rows, ghost);
         db()->lock = ghost;
         return unavailable(err);
@@ -208,7 +203,6 @@ static struct rc commit_shared(struct backend_handle *handle, const struct rows 
     if (fate != 2) {
         rows_settle(handle->group, rows, NULL);
         db()->synced = db()->shown = db()->count;
-        db()->marks[handle->node] = handle->group_no;
         notify(handle->node);
     }
     unlock_database(handle);
@@ -222,20 +216,20 @@ static struct rc write_shared(struct backend_handle *handle, struct facts *facts
                               struct err *err)
 {
     *ret_held = false;
-    if (sim_luck(FAULT_STUCK, 30)) { /* half of it is sent */
+    group_note_sent(&handle->sent, facts, rows);
+    if (sim_luck(FAULT_STUCK, 30)) /* half of it is sent */
         fiber_wait(NULL, sim->steady_us + 20000000);
-        handle->commit_sent = true;
-    }
-    handle->group_no++;
     bool locked = handle->locked;
     handle->locked = false;
     TRY(locked ? visit(handle, true, err) : take_lock(handle, err));
     if (!is_behind(facts) || !heads_hold(facts) || !assumptions_hold(facts)) {
         unlock_database(handle);
+        group_forget_sent(&handle->sent);
         return RC_OK;
     }
     *ret_held = true;
     judge_move(facts, rows, db()->count);
+    handle->sent.after = facts->last_seq; /* as its events have moved already */
     TRY(commit_shared(handle, rows, err));
     handle->seen_seq = facts->last_seq;
     return RC_OK;
@@ -307,13 +301,36 @@ static struct rc commit_once(struct backend_handle *handle, struct append *group
         forget_rules(group);
     if (sim->mistake == MISTAKE_SECOND_RUN)
         forget_runs(group);
-    handle->commit_sent = handle->locked = false;
+    handle->locked = false;
+    group_forget_sent(&handle->sent);
     handle->group = group;
     if (!db()->shared)
         return group_commit(&alone_ways, handle, handle->memory, group, err);
     if (sim_random(3))
         TRY(group_commit_remembered(&shared_ways, handle, handle->memory, group, &tried, &kept, err));
     return kept ? RC_OK : group_commit(&shared_ways, handle, handle->memory, group, err);
+}
+
+/* The last number of the group that was sent; 0: it is not there. The hashes of groups as PostgreSQL lists them. */
+static uint64_t find_sent(const struct group_sent *sent)
+{
+    struct digest ends[ROWS_MAX + 1] = {0}; /* by number: the hash of the group that ends there */
+    struct digest_sum *sum = chain_group_begin(&ends[0]);
+    uint64_t at = 0;
+    for (size_t seq = 1; seq <= db()->count; seq++) {
+        const struct row *row = &db()->rows[seq - 1];
+        chain_group_add(sum, &row->hash);
+        if (sim->mistake == MISTAKE_DOUBT_BY_LAST_LINK && digest_eq(&row->hash, &sent->links[sent->count - 1]))
+            at = seq;
+        if (seq < db()->count && row[1].group == row->group)
+            continue;
+        ends[seq] = chain_group_end(sum, seq);
+        sum = chain_group_begin(&ends[seq]);
+        if (seq >= sent->count && group_is_sent(sent, seq, &ends[seq - sent->count], &ends[seq]))
+            at = seq;
+    }
+    (void)chain_group_end(sum, 0);
+    return at;
 }
 
 /* The lock is had only when the transaction in doubt has ended. */
@@ -328,7 +345,10 @@ static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct e
         if (rc_ok(rc))
             rc = check_history(handle, err);
         struct anchor last = last_row();
-        *ret_kept = rc_ok(rc) && db()->marks[handle->node] == handle->group_no;
+        uint64_t at = rc_ok(rc) ? find_sent(&handle->sent) : 0;
+        *ret_kept = at != 0;
+        if (*ret_kept)
+            handle->seen_seq = at - handle->sent.count;
         if (*ret_kept && sim->mistake != MISTAKE_DOUBT_FORGOTTEN)
             memory_meet(handle->memory, &last); /* it will be told, though nobody has read it */
         unlock_database(handle);
@@ -359,7 +379,7 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
         }
         unlock_database(handle);
         memory_clear(handle->memory);
-        if (handle->commit_sent)
+        if (handle->sent.count)
             TRY(resolve(handle, &kept, err));
         if (kept)
             return RC_OK;
@@ -405,7 +425,7 @@ static struct rc open_handle(const char *place, enum backend_role role, struct b
     struct backend_handle *handle = heap_new(sizeof *handle);
     (void)err;
     *handle = (struct backend_handle){.node = sim->at, .role = role, .memory = memory_open(place),
-                                      .group_no = (uint64_t)sim->step << 20, .seen_seq = db()->count};
+                                      .seen_seq = db()->count};
     if (!db()->shared && role == BACKEND_WRITER)
         db()->synced = db()->shown = db()->count; /* also what a killed process had written: it is synced first */
     struct anchor last = last_row();
@@ -418,6 +438,7 @@ static void close_handle(struct backend_handle *handle)
 {
     unlock_database(handle);
     memory_close(handle->memory);
+    group_forget_sent(&handle->sent);
     free(handle);
 }
 

@@ -14,7 +14,7 @@
 #include "gate/gate.h"
 #include "runtime/runtime.h"
 #include "store/backend.h"
-#include "store/memory.h"
+#include "store/group.h"
 
 enum {
     NODES = 3,
@@ -51,6 +51,7 @@ enum {
     X(DOUBT_TAKEN_FOR_KEPT, "a commit in doubt is taken for kept")                      \
     X(DOUBT_TAKEN_FOR_LOST, "a commit in doubt is taken for lost")                      \
     X(DOUBT_FORGOTTEN, "a commit in doubt was kept, and nobody looks whether it stays there") \
+    X(DOUBT_BY_LAST_LINK, "a commit in doubt is found by the link of its last event alone") \
     X(MARK_WITHOUT_LOCK, "what became of a commit is read without the lock")            \
     X(NO_LOCK, "a group is judged and written without the lock")                        \
     X(HISTORY_UNNOTICED, "nobody looks whether history went backwards")                 \
@@ -105,17 +106,15 @@ struct backend_handle {
     enum backend_role role;
     struct memory *memory;
     struct append *group;      /* at hand */
-    uint64_t group_no, seen_seq;
+    uint64_t seen_seq;
     unsigned generation;       /* of the database's connections, when the lock was taken */
-    bool commit_sent;
+    struct group_sent sent;    /* count 0: nothing was */
     bool locked;               /* since the facts were loaded */
     bool used;                 /* by a thread, or by the loop */
 };
 
 /* A COMMIT that is on its way though its sender has lost the connection. It holds the lock. */
 struct ghost {
-    int node;
-    uint64_t group_no;
     struct row rows[64];
     size_t count;
 };
@@ -130,7 +129,6 @@ struct database {
     size_t before_count, kept_count; /* and how many of them it had; 0: none was */
     void *lock;                /* a handle, the ghost, or NULL */
     struct ghost ghost;
-    uint64_t marks[NODES];     /* the last group of each that was kept */
     bool notified[NODES];
     unsigned generation;       /* of connections */
     int64_t away_until_us;
