@@ -62,6 +62,7 @@ struct study {
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */
     unsigned risk;                 /* risk classes of the table's row and of the options used */
     bool only_reads;               /* an option says that the command only reads (--dry-run) */
+    bool tells;                    /* what it prints may hold secrets: needs a rule */
     bool local;                    /* files of the project choose what runs, whatever its options say */
     bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
     bool touches_all;              /* it changes files that its words do not name */

@@ -3,41 +3,59 @@
 
 #include "base/err.h"
 
-/* Names whose values are no secrets: others hold headers, helpers and addresses with passwords in them. */
-static bool shows_plain(struct str name)
+/* Names whose values are no secrets; others hold headers, helpers and addresses with passwords in them. What
+ * `git remote -v` shows counts as none. A pattern must be held at the beginning of the name. */
+static bool shows_plain(struct str name, bool pattern)
 {
-    static const char *const sections[] = {"user.", "core.", "branch.", "init.", "pull.", "push.", "merge.", "diff."};
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (str_starts(name, str_of(sections[i])))
-            return true;
-    return false;
+    static const char *const sections[] = {"user",   "core",   "branch", "init",   "pull",  "push",
+                                           "merge",  "diff",   "remote", "commit", "fetch", "rebase",
+                                           "status", "format", "color",  "tag",    "safe",  "alias"};
+    if (pattern && (!str_starts(name, STR("^")) || str_find(name, '|') < name.n))
+        return false;
+    name = str_sub(name, pattern, name.n);
+    size_t end = str_find(name, '.');
+    end -= pattern && end && name.p[end - 1] == '\\';
+    return end < name.n && STR_IN(str_sub(name, 0, end), sections);
+}
+
+/* Options that say how, not what; those with a value have it behind `=`. */
+static bool says_how(struct str option)
+{
+    static const char *const names[] = {"--show-origin", "--show-scope", "--local", "--global",  "--system",
+                                        "--worktree",    "--name-only",  "--null",  "-z",        "--bool",
+                                        "--int",         "--path",       "--includes"};
+    return STR_IN(option, names) || str_starts(option, STR("--type=")) || str_starts(option, STR("--default="));
 }
 
 /* `git config name` and `--get` look; everything else changes .git/config, which is protected. */
 static void study_config(struct studying *s, size_t at)
 {
-    static const char *const looks[] = {"--get",    "--get-all", "--get-regexp",  "--list",       "-l",
-                                        "get",      "list",      "--show-origin", "--show-scope", "--local",
-                                        "--global", "--system",  "--name-only"};
+    static const char *const looks[] = {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l",
+                                        "get",   "list"};
+    struct str name = STR_NONE;
     size_t operands = 0;
-    bool asks = false, everywhere = false;
+    bool asks = false, everywhere = false, pattern = false;
     for (size_t i = at + 1; i < s->count; i++) {
-        bool known = false;
-        everywhere = everywhere || str_starts(s->words[i].text, STR("--glob"));
-        for (size_t k = 0; k < sizeof looks / sizeof *looks; k++) {
-            bool hit = word_is(&s->words[i], looks[k]);
-            known = known || hit;
-            asks = asks || (hit && k < 7);
+        const struct word *word = &s->words[i];
+        everywhere = everywhere || str_starts(word->text, STR("--glob"));
+        if (word_literal(word) && (STR_IN(word->text, looks) || says_how(word->text))) {
+            asks = asks || STR_IN(word->text, looks);
+            pattern = pattern || word_is(word, "--get-regexp") || word_is(word, "--get-urlmatch");
+            continue;
         }
-        if (!known && (is_option(s->words[i].text) || !word_literal(&s->words[i])))
+        if (is_option(word->text) || !word_literal(word))
             operands = 9;
-        operands += !known;
+        name = operands++ ? name : word->text;
     }
-    bool looking = asks ? operands <= 2 : operands == 1;
-    if (looking) {
-        s->study->only_reads = s->study->only_reads || shows_plain(s->words[s->count - 1].text);
+    /* A name has a dot: `edit` alone is a sub-command. */
+    bool looking = asks ? operands <= 2 : operands == 1 && str_find(name, '.') < name.n;
+    if (looking && shows_plain(name, pattern)) {
+        s->study->only_reads = true;
         return;
     }
+    s->study->tells = looking;
+    if (looking)
+        return;
     act_other(s, ALL_WORDS, "it changes git's configuration");
     act_writes(s, ALL_WORDS, everywhere ? STR("~/.gitconfig") : STR(".git/config"));
 }
@@ -212,4 +230,7 @@ void study_git(struct studying *s)
         study_config(s, at);
     else
         study_words(s, at);
+    /* `git var -l` prints the configuration, too. */
+    s->study->tells = s->study->tells || (word_is(&s->words[at], "var") && at + 1 < s->count &&
+                                          !str_starts(s->words[at + 1].text, STR("GIT_")));
 }

@@ -575,11 +575,13 @@ bool words_secret(const struct judging *j, const struct node *node)
     return false;
 }
 
-/* Whether the command prints the whole environment, or a secret in it. */
+/* Whether the command prints the whole environment, or a secret in it, or git's configuration. */
 static bool shows_secrets(const struct judging *j, const struct argv *argv, const struct study *study)
 {
     struct str name = table_str(study->table->name);
     bool shows = study->table->styles & STYLE_SHOWS;
+    if (study->tells)
+        return true;
     if (argv->count == 1 && (shows || str_is(name, "env") || str_is(name, "set")))
         return true;
     for (size_t i = 1; i < argv->count; i++) {
