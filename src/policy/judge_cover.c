@@ -285,8 +285,21 @@ static bool inner_passes(void *arg, struct act *act)
     return act->kind == ACT_RUNS ? inner_covered(c, act) : file_covered(c, &act->path, true);
 }
 
+/* Why the command does not pass without a rule; NULL: it does. */
+static const char *needs_rule(struct covering *c, struct argv *argv, const struct study *study)
+{
+    const char *why = argv->assign_count ? c->why
+                      : c->j->remote     ? no_rule
+                                         : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
+    if (!why && study_is_git(study) && folder_strange_to_git(c->j, c->folder))
+        why = strange_git;
+    c->j->builtin = c->j->builtin || !why;
+    return why;
+}
+
 /* Rules filed under the first two words come before those under one, and these before rules on every command.
- * If none fits, the command is tried without harmless assignments in front, then as one that needs no rule. */
+ * If none fits, the command is tried without harmless assignments in front, then as one that needs no rule. Where
+ * the mode lets only what needs no rule pass, that is tried first: a rule that allows it, too, must not stop it. */
 static bool argv_covered(struct covering *c, struct argv *argv, const struct study *study,
                          const struct compiled **ret_rule)
 {
@@ -297,6 +310,11 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
         {.kind = KEY_WORD, .first = argv->words[0].text},
         {.kind = KEY_TOOL, .first = STR("Bash")},
     };
+    bool planning = c->j->q->mode == MODE_PLAN || c->j->q->mode == MODE_READ_ONLY;
+    const char *why = planning ? needs_rule(c, argv, study) : NULL;
+    *ret_rule = NULL;
+    if (planning && !why)
+        return true;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct compiled *rule = covered_under(c, &keys[i], argv, study);
         if (rule) {
@@ -310,13 +328,7 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
     if (argv->assign_count && bare.count && !c->j->rules_alone && !c->j->remote && c->node &&
         judge_assignments_harmless(c->j, c->node, c->folder))
         return argv_covered(c, &bare, study, ret_rule);
-    *ret_rule = NULL;
-    const char *why = argv->assign_count ? c->why
-                      : c->j->remote     ? no_rule
-                                         : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
-    if (!why && study_is_git(study) && folder_strange_to_git(c->j, c->folder))
-        why = strange_git;
-    c->j->builtin = c->j->builtin || !why;
+    why = planning ? why : needs_rule(c, argv, study);
     if (why && c->why == no_rule)
         c->why = why;
     return !why;
