@@ -446,6 +446,7 @@ static struct verdict say(enum effect effect, struct str source, struct str why)
 }
 
 #define ONLY_READS "it only reads inside the session's folder or the system's own files"
+#define ACCEPTS_EDITS "the session accepts edits of its files (acceptEdits)"
 
 /* The effect where no rule and no mode decides. */
 static struct verdict by_default(enum tool_class class)
@@ -480,8 +481,7 @@ static struct verdict by_mode(struct judging *j)
         break;
     case MODE_ACCEPT_EDITS:
         if (class == TOOL_EDIT && !j->q->facts->foreign && edits_inside(j))
-            return say(EFFECT_ALLOW, STR("mode"),
-                       STR("the session accepts edits of its files (acceptEdits)"));
+            return say(EFFECT_ALLOW, STR("mode"), STR(ACCEPTS_EDITS));
         break;
     case MODE_PLAN:
         if (!harmless(class) && class != TOOL_PLAN && class != TOOL_AGENT)
@@ -622,6 +622,8 @@ static struct verdict decide(struct judging *j, bool covered)
                    STR("there are rules against some addresses, and this one cannot be read plainly"));
     if (covered && j->used_count)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
+    if (covered && j->accepted)
+        return say(EFFECT_ALLOW, STR("mode"), STR(ACCEPTS_EDITS));
     if (covered && j->builtin)
         return say(EFFECT_ALLOW, STR("built-in"), STR(ONLY_READS));
     bool rules_against = j->set->stops_commands || j->set->stops_paths || j->set->stops_hosts;

@@ -49,6 +49,7 @@ struct judging {
     size_t wrote_count;
     unsigned remote;            /* depth inside commands for another machine; there every part needs a rule */
     bool builtin;               /* some part passed without a rule */
+    bool accepted;              /* some file is written because the mode accepts edits */
     struct sweep sweep;         /* the files that those parts read and do not name */
     bool listed;                /* one of them reads files that a listing names */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */

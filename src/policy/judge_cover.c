@@ -76,7 +76,7 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     if (rule)
         judge_note_used(c->j, rule);
     bool accepted = writes && c->j->q->mode == MODE_ACCEPT_EDITS && !c->j->rules_alone && place_inside(c->j, &place);
-    c->j->builtin = c->j->builtin || accepted;
+    c->j->accepted = c->j->accepted || accepted;
     return rule != NULL || accepted;
 }
 

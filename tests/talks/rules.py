@@ -309,6 +309,18 @@ def test_parts_that_need_no_rule_need_none_in_suggestions(world):
     must(rules and all(all(r.startswith("Bash(make") for r in one) for one in rules), f"{rules}")
 
 
+def test_a_write_that_the_mode_accepts_says_so(world):
+    """A redirection under acceptEdits passes by the mode: the log must not call it reading."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    folder = os.path.join(world.folder, "shop")
+    os.makedirs(folder)
+    session = admin.session(cwd=folder, permissionMode="acceptEdits")["id"]
+    for command, source in (("echo x > notes.txt", "mode"), ("ls", "built-in")):
+        verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": command},
+                                                           "sessionId": session})
+        must((verdict["effect"], verdict["source"]) == ("allow", source), f"{command}: {verdict}")
+
+
 def test_agents_and_viewers_cannot_change_rules(world):
     _, admin, _, _, _ = scene(world)
     rule = add(admin, "deny", "Bash(rm:*)")
