@@ -4,7 +4,7 @@
  * On the loop. A set is kept with the session and made anew when the version of the rules, the session, the
  * project file or the trust in it has changed (rules_for). Files are read again when their inode, size or times
  * differ; they are looked at at most once per turn of the loop. A file that cannot be read is a problem that is
- * shown; a managed file that cannot be read lets nothing pass unasked (verdict.c).
+ * shown; while a managed file cannot be read, what would be allowed is asked about (verdict.c); denies hold.
  */
 #include "gate/rules.h"
 
@@ -347,7 +347,8 @@ static struct str real_root(struct arena *arena, const struct gate *gate, const 
         if (!looked && !str_empty(session->cwd))
             root = links_follow(arena, session->cwd);
         looked = true;
-        *ret_mark = *ret_mark * 31 + 1 + (speaks(r, root, &last) ? 1 : 0);
+        *ret_mark = *ret_mark * 31 + 1 + (speaks(r, root, &last) ? 1 : 0) +
+                    (str_eq(r->source.project.path, root) ? 2 : 0);
     }
     return root;
 }

@@ -286,9 +286,8 @@ static struct str rule_path(struct judging *j, const struct rule *rule)
     struct str base;
     if (!path_rule_base(j->arena, rule, &j->places, false, &base))
         return STR_NONE;
-    bool anywhere = rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
-    return anywhere ? arena_printf(j->arena, "**/%.*s", STR_ARG(rule->pattern))
-                    : arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern));
+    return path_means_anywhere(rule) ? arena_printf(j->arena, "**/%.*s", STR_ARG(rule->pattern))
+                                     : arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern));
 }
 
 enum { TARGET_LOOKS_MAX = 100000 };

@@ -64,6 +64,8 @@ bool path_pattern_match(struct str pattern, struct str path);
 /* The folder in which the rule's pattern begins; false when it is not known. */
 bool path_rule_base(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
                     struct str *ret_base);
+/* A name alone, which as a deny or ask fits at any depth. */
+bool path_means_anywhere(const struct rule *rule);
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path);
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,

@@ -213,6 +213,11 @@ bool path_covered(struct arena *arena, const struct rule *rule, const struct pla
            covered_one(arena, rule, places, true, path->real);
 }
 
+bool path_means_anywhere(const struct rule *rule)
+{
+    return rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
+}
+
 /* The pattern fits the path or a folder above it; one without a slash fits at any depth. */
 static bool stopped_one(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
                         struct str path)
@@ -220,8 +225,7 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
     struct str base, rest;
     if (!path_rule_base(arena, rule, places, real, &base))
         return false;
-    bool anywhere = rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
-    if (anywhere) {
+    if (path_means_anywhere(rule)) {
         return ANY(rest = path; !str_empty(rest);, component_match(rule->pattern, str_cut(rest, '/', &rest)));
     }
     if (!path_below(path, base, &rest))

@@ -233,13 +233,15 @@ static void ask_instead(struct rule_set *set, struct compiled *compiled)
 }
 
 /* Relative patterns of a rule that belongs to a project begin at the project's folder, wherever below it the session
- * is. False: its path cannot be written as a pattern. */
+ * is; but a name alone that is denied or asked about means every folder, as in rules of no project (path_stopped).
+ * False: the project's path cannot be written as a pattern. */
 static bool hang_on_project(struct rule_set *set, struct compiled *compiled)
 {
     struct rule *rule = &compiled->rule;
     struct str path = compiled->source.project.path;
     if (compiled->source.reach != REACH_PROJECT || rule->kind != RULE_PATH ||
-        (rule->base != BASE_CWD && rule->base != BASE_PROJECT))
+        (rule->base != BASE_CWD && rule->base != BASE_PROJECT) ||
+        (compiled->effect != EFFECT_ALLOW && path_means_anywhere(rule)))
         return true;
     if (compiled->source.project_is_root) {
         rule->base = BASE_PROJECT;

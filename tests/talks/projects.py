@@ -89,6 +89,33 @@ def test_relative_paths_of_a_rule_begin_at_its_project(world):
     must(write(admin.session(cwd=other), other + "/docs/b.md") == "awaiting", "another project's folder of that name")
 
 
+def test_a_name_that_a_project_denies_is_denied_at_any_depth(world):
+    """As in a rule of no project; also for a session below the project's top, and for commands."""
+    admin = world.server().admin()
+    shop, sub, other = folders(world, "shop/.git", "shop/sub/deep", "other")
+    shop, sub = os.path.dirname(shop), os.path.dirname(sub)
+    admin.ok("POST", "/api/policy/rules", {"rule": "Read(plan.txt)", "effect": "deny", "project": shop})
+    for session in (admin.session(cwd=shop), admin.session(cwd=sub)):
+        for name in ("/sub/plan.txt", "/sub/deep/plan.txt"):
+            must(status(admin, session, "Read", {"file_path": shop + name}) == "denied", f"{name} was read")
+        must(status(admin, session, "Bash", {"command": f"cat {sub}/deep/plan.txt"}) == "denied", "cat read it")
+    must(status(admin, admin.session(cwd=other), "Read", {"file_path": other + "/plan.txt"}) == "allowed", "elsewhere")
+
+
+def test_explain_judges_each_folder_by_its_own_rules(world):
+    """Without a session the rules are gathered for the folder that is named, also when another was named before."""
+    admin = world.server().admin()
+    shop, sub = folders(world, "shop/.git", "shop/sub/docs")
+    shop, sub = os.path.dirname(shop), os.path.dirname(sub)
+    admin.ok("POST", "/api/policy/rules", {"rule": "Write(docs/**)", "effect": "allow", "project": shop})
+
+    def explained(cwd, path):
+        given = {"file_path": path, "content": "x"}
+        return admin.ok("POST", "/api/policy/explain", {"name": "Write", "input": given, "cwd": cwd})["effect"]
+    must(explained(shop, shop + "/docs/a.md") == "allow", "at the top")
+    must(explained(sub, sub + "/docs/a.md") == "ask", "the rule is about the top's docs")
+
+
 def test_always_has_a_scope(world):
     server = world.server()
     admin = server.admin()
