@@ -1,5 +1,5 @@
-/* Decides a call: first rules that forbid, then protected targets, rules that ask, rules that allow, the
- * session's mode and the default of the tool.
+/* Decides a call. The order in which rules, modes and defaults count is the table "Who wins" of docs/RULES.md; decide()
+ * has a line for each of its lines.
  *
  * policy_judge is the entry, called by the gate on the loop for every call, and by the command line for `nod
  * policy test` and the like. A call that runs a command is taken apart by judge_command.c, a call on files here
@@ -468,8 +468,9 @@ static struct verdict by_default(enum tool_class class)
 
 static bool harmless(enum tool_class class) { return class == TOOL_READ || class == TOOL_TASK; }
 
-/* The permission mode decides where no rule does. Plan and read-only deny all that acts; bypass allows all but
- * questions to a person; acceptEdits allows edits inside the session's folder. */
+/* What the permission mode says, and the default where it says nothing. Plan and read-only deny all that acts, also
+ * where a rule allows it (decide); bypass allows all but questions to a person; acceptEdits allows edits inside the
+ * session's folder. */
 static struct verdict by_mode(struct judging *j)
 {
     enum tool_class class = j->q->facts->class;
@@ -594,8 +595,8 @@ static bool address_in_doubt(struct judging *j)
            !url_parse(j->arena, j->q->facts->url, &url);
 }
 
-/* The order is the policy: denials, modes that change nothing, protected paths, asks, rules that allow, then
- * defaults. Each line may only be reached when those before it did not decide. */
+/* The order is the policy: it is the table "Who wins" of docs/RULES.md. Each line may only be reached when those
+ * before it did not decide. */
 static struct verdict decide(struct judging *j, bool covered)
 {
     const struct tool_policy *session = session_says(j->q);

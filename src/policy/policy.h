@@ -1,8 +1,8 @@
 /* The judge: rules answer calls, so that people need not be asked.
  *
- * Pure: no clock, no descriptors; what is made lives in the given arena, a rule set owns its own. The verdict
- * is the strictest that applies: deny before ask before allow, over all layers; then the permission mode;
- * then the defaults; and what is not understood is asked about, never allowed. README.md says more. */
+ * Pure: no clock, no descriptors; what is made lives in the given arena, a rule set owns its own. Denies of any layer
+ * come first, then modes in which nothing is changed, protected places, asks, allows, the other modes and the defaults:
+ * "Who wins" of docs/RULES.md is the whole order. What is not understood is asked about. See src/policy/README.md. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 

@@ -259,8 +259,8 @@ static struct rc take_command(struct making *m, struct str content)
 
 /* ---- paths ---- */
 
-/* `//` from the root, `/` from the project, `~/` from home, else from the session's folder. The base is cut off
- * *path. */
+/* `//` from the root, `/` from the session's folder, `~/` from home, else from the folder of the call. The base is cut
+ * off *path. Rules that belong to a project are hung on its folder later (ruleset.c). */
 static enum path_base take_base(struct str *path)
 {
     enum path_base base = BASE_CWD;

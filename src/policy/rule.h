@@ -4,7 +4,7 @@
  *   Bash(words)                        exactly these words
  *   Bash(words:*)  Bash(words *)       these words, then anything
  *   Bash(a * b)                        `*` is any text inside one simple command
- *   Read(path)  Edit(path) …           //abs  ~/home  /project-root  relative; `*`, `**`, `?`
+ *   Read(path)  Edit(path) …           //abs  ~/home  /session-folder  relative; `*`, `**`, `?`
  *   WebFetch(domain:host)              the host, or *.host for what lies below it
  *   WebFetch(url:https://host/path*)   `*` is any text behind the host
  *   mcp__server__tool  mcp__server__*  whole components; mcp__server__get_* a beginning of whole words; deny and ask

@@ -40,7 +40,7 @@ struct rule_set {
     struct str *stop_names;
     uint32_t *stop_rules; /* the rule of each entry of stop_names */
     size_t stop_name_count;
-    /* For text_stops (judge_net.c): a bloom filter of the first and second words of deny and ask rules. */
+    /* For judge_text_stops (judge_text.c): a bloom filter of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];
     struct rule_problem *problems;
     size_t problem_count;

@@ -1,4 +1,4 @@
-/* The table of programs as static data: what marks.tab and facts.tab say, one row per program or sub-command.
+/* The table of programs as static data: what marks/ and facts.tab say, one row per program or sub-command.
  *
  * table_make (a host tool) writes the arrays below from the two files. effects.c reads them. All names are
  * offsets into `table_text`, so that nothing is relocated or built when Nod starts.
@@ -15,7 +15,7 @@
  *   STYLE   = a word of TABLE_STYLES | WORD ":" ARG | WORD "=" VALUE { "," VALUE }
  * Options that facts.tab knows and no mark names are harmless. A row that says neither `reads` nor anything
  * that acts (a role beyond text and read, `changes`, `code`, `talks`, `state`) is refused: someone forgot to
- * decide. An option of a row without facts must stand in marks.tab; those without effect under the mark `text`. */
+ * decide. An option of a row without facts must stand in marks/; those without effect under the mark `text`. */
 #ifndef POLICY_TABLE_H
 #define POLICY_TABLE_H
 
@@ -167,7 +167,7 @@ struct table_operand {
     uint8_t repeat; /* at most one operand of a row repeats */
 };
 
-/* Values in marks.tab: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
+/* Values in marks/: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
  * risk=CLASS,…  does=PROGRAM+SUB,…  Lists are one string, parted by commas, in the order of the file. */
 struct table_lists {
     uint32_t behind, touches; /* row of the words behind `--`; what it writes whatever its words say */
