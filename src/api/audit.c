@@ -1,7 +1,7 @@
 /* Every decision that was ever made, newest first: who, when, what, by which rule or hand.
  *
- * 1. A record stands where its call was made. The log is read backwards in windows of seq, which has no gaps;
- *    what a window says of an answer is kept until the call it belongs to comes by.
+ * 1. A record stands where its call was made. The log is read backwards in windows of seq, whose only gaps are sessions
+ *    in archives; what a window says of an answer is kept until the call it belongs to comes by.
  * 2. A page that does not begin at the end of the log may have passed an answer by: those calls are read
  *    one by one.
  * 3. One request looks at a bounded stretch of the log and says where the next begins.

@@ -1,7 +1,8 @@
 /* Identification and authorization: tokens, Host and Origin.
  *
- * Everything is authenticated, on loopback too. A web page of another origin gets nowhere: its requests
- * carry a foreign Origin or Host, cannot carry our token, and cannot send JSON without asking first.
+ * Everything is authenticated, on loopback too, but for the routes with ANYONE in routes_admin.h and the files of the
+ * page. A web page of another origin gets nowhere: its requests carry a foreign Origin or Host, cannot carry our
+ * token, and cannot send JSON without asking first.
  */
 #include "api/exchange.h"
 
@@ -289,8 +290,8 @@ struct thread_search {
     void (*then)(struct exchange *x, const struct session *session);
 };
 
-/* Answers 404 both for a thread that is not there and for one that the token may not see: the answer tells neither from
- * the other. */
+/* Answers 404 both for a thread that is not there and for one that the token may not see: the answer tells neither
+ * from the other. */
 static void thread_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

@@ -2,9 +2,9 @@
  *
  *   log_line(LOG_INFO, "approval resolved", LOG_S("call", id), LOG_I("ms", took));
  *
- * The event log is for users, this one for whoever runs the process. Only the face that ends an
- * operation logs it. Tool input appears at trace level only; secrets never. A value may hold anything: it
- * is quoted, what hides is escaped, and it is cut at 8 KiB.
+ * The event log is for users, this one for whoever runs the process. Only the layer that answers
+ * the client (api/, cli/) logs an operation. Tool input appears at trace level only; secrets never. A value may hold
+ * anything: it is quoted, what hides is escaped, and it is cut at 8 KiB.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

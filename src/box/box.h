@@ -84,8 +84,8 @@ char **box_words(struct arena *arena, const struct box *box);
 /* In the process that was started as BOX_NAME; does not return. `argv` begins with BOX_NAME. */
 _Noreturn void box_main(int argc, char **argv);
 
-/* Starts a box with the real launcher in a folder of its own and says which order holds; `ret_why` (BOX_STEP_BYTES or
- * more) gets the step that failed, and why, when it is BOX_NONE. Blocks for some milliseconds. */
+/* Starts a box with the real launcher in a folder of its own and says which kind of box holds; `ret_why`
+ * (BOX_STEP_BYTES or more) gets the step that failed, and why, when it is BOX_NONE. Blocks for some milliseconds. */
 enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes);
 const char *box_order_text(enum box_order order);
 

@@ -61,7 +61,7 @@ static bool try_box(const struct box *box, const char *folder, struct supervisor
     return report->word == SUPERVISOR_ENDED && report->value == 0;
 }
 
-/* Makes a box for real. *ret_why says which step failed, also when a weaker order works. */
+/* Makes a box for real. *ret_why says which step failed, also when a weaker kind of box works. */
 enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes)
 {
     char folder[] = "/tmp/nod-probe-XXXXXX", locks[4096];

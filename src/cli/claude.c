@@ -2,9 +2,9 @@
  *
  * Claude Code is started over its control protocol. Before each call a hook of ours is asked: rules answer it
  * at once, and what they do not answer comes as a question that waits for a person (claude_asks.c). The
- * conversation goes into the session's log (relay_record.c). The server may go away and come back; nothing is
- * allowed meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes
- * them back.
+ * conversation goes into the session's log (relay/record.c). The server may go away and come back; nothing is
+ * allowed meanwhile. When this process dies, Claude Code refuses its calls by itself, and the server
+ * withdraws them.
  */
 #include "cli/claude.h"
 #include "cli/claude_screen.h"

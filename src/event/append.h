@@ -35,7 +35,7 @@ enum append_outcome {
     APPEND_KEPT,
     APPEND_REFUSED, /* need number `refused_need` did not hold; nothing was kept */
     APPEND_FAILED,  /* the store could not (full disk, …), or may not (the session was archived): `err` says
-                       why; nothing was kept */
+                       why; nothing was kept, unless it says that the outcome is not known (postgres_commit.c) */
 };
 
 /* Made by append_new, filled in, handed over with store_append, given back to `done`, freed by the

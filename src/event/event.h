@@ -51,7 +51,7 @@ enum event_kind {
 
 /* Its texts belong to whoever holds the event: an append, a read, or an arena (event_copy). */
 struct event {
-    uint64_t seq;         /* one order for the whole store, from 1, without gaps */
+    uint64_t seq;         /* one order for the whole store, from 1; without gaps but for what is in archives */
     uint64_t no;          /* its number within its session, from 1; 0: kept before sessions counted theirs */
     enum event_kind kind;
     int64_t at_ms;

@@ -1,6 +1,6 @@
 /* Tokens and their rights: the sum of the TOKEN_CHANGED events of the installation (shapes_session.h). The secret
- * itself is shown once and kept nowhere. Events from before there were scopes have none: their tokens keep what their
- * role could do then. */
+ * itself is shown once and kept nowhere; that of an agent is derived from server.key when it is needed
+ * (gate/tokens.c). Events from before there were scopes have none: their tokens keep what their role could do then. */
 #ifndef EVENT_TOKEN_H
 #define EVENT_TOKEN_H
 

@@ -1,7 +1,8 @@
 /* Tools that Nod executes itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
  * gate.h.
  *
- * gate_look may block: call it on worker threads. Everything else is for the loop, as in gate.h.
+ * What looks at files or talks to MCP servers may block and is called on worker threads: gate_look, gate_tool_check,
+ * gate_tool_definitions and gate_tool_news, as each says. Everything else is for the loop, as in gate.h.
  */
 #ifndef GATE_EXECUTE_H
 #define GATE_EXECUTE_H
@@ -16,18 +17,21 @@
 struct ask;
 struct gate;
 
-/* Fills in what the ask would change (ask->preview, ask->files), from the real files beneath `root`; any thread. */
+/* Fills in what the ask would change (ask->preview, ask->files), from the real files beneath `root`. May block; any
+ * thread. */
 void gate_look(struct gate *gate, struct ask *ask, struct str root);
-/* Checks that the tool exists and that the input fits its schema; err explains it to the model. May block. */
+/* Checks that the tool exists and that the input fits its schema; err explains it to the model. May block; any
+ * thread. */
 struct rc gate_tool_check(struct gate *gate, const struct ask *ask, struct err *err);
 /* Whether the tool changes nothing, so that its uses may run in parallel. */
 bool gate_tool_only_looks(struct str name);
 /* Whether the caller runs the tool itself once it is allowed (Task). */
 bool gate_tool_done_elsewhere(struct str name);
-/* [{"name","description","input_schema"}] of the tools that Nod can do itself, or have done by MCP servers. */
+/* [{"name","description","input_schema"}] of the tools that Nod can do itself, or have done by MCP servers. Any
+ * thread; where there are servers it may block. */
 void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *out);
 
-/* Definitions of MCP servers' tools that are new or have changed (definitions.c). May block; any thread. */
+/* Definitions of MCP servers' tools that are new or have changed (definitions.c). */
 struct gate_news {
     struct append *pins; /* definitions seen for the first time: gate_keep them, then ask again; NULL: none */
     struct ask *asks;    /* changed definitions, to be asked about like other calls */
@@ -40,13 +44,14 @@ struct told_tool {
     struct str source;  /* tells servers of the same name apart */
     const struct json *definition;
 };
-/* Compares the definition of a told tool with the pinned one. Neither pins nor asks: they are equal. Does not block. */
+/* Compares the definition of a tool that a proxy has reported with the pinned one. If ret_news has neither `pins` nor
+ * `asks`, they are equal. On the loop; does not block. */
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
                     struct gate_news *ret_news, struct err *err);
 /* Adds the pinned description of the tool to the ask, so that people see it. */
 struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err);
-/* Lists the servers' tools and compares each definition with the pinned one. `like` is the template of the asks: their
- * arena, session, thread, folder and actor are taken from it. */
+/* Lists the servers' tools and compares each definition with the pinned one. May block; any thread. `like` is the
+ * template of the asks: their arena, session, thread, folder and actor are taken from it. */
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news);
 

@@ -2,12 +2,12 @@
  *
  * Invariants (docs/ARCHITECTURE.md numbers the promises they carry)
  *  1. Nothing is said to anyone before it is durable: answers are given in `done` of an append, rings and
- *     tellings come from `follow`.
+ *     tellings come from `follow`. One exception: what a model is saying just now is told live (src/gate/README.md).
  *  2. A call is kept together with its verdict, and with the request when the verdict is to ask, in one
  *     append, under the needs that no such call exists and that the session, the rules and the tokens it was judged by
  *     are unchanged.
  *  3. A response is kept only for a requested call, under the need that there is none yet (core/decide.c).
- *  4. Everything in memory is a view: followers are served in the order sessions, open approvals, tokens,
+ *  4. Everything in memory is a view: `follow` changes the views in the order sessions, open approvals, tokens,
  *     waiters, watchers, so that whoever is rung sees the new state.
  */
 #include "gate/core/core.h"

@@ -1,12 +1,12 @@
 /* A call waits here until there is an answer.
  *
- * The gate judges a call, keeps it, lets it wait for a person, and rings whoever waits when the answer is
- * durable. It runs on the loop and never blocks; everything it knows it has from the store: it learns of
- * its own commits the same way as of another process's. Its memory (sessions, open approvals, deadlines, tokens) is
- * a view of events that recover.c builds anew at every start.
+ * The gate judges a call, keeps it, lets it wait for a person, and rings whoever waits when the answer is durable. It
+ * runs on the loop and waits for nobody: at most it looks at files, or has a small append committed ("Threads" in
+ * docs/ARCHITECTURE.md). It learns of its own commits from the store, as of another process's. Its memory (sessions,
+ * open approvals, deadlines, tokens) is a view of events that recover.c builds anew at every start.
  *
- * How to talk to it: fill in a struct, hand it over, get it back by its `done`, on the loop, exactly once.
- * The struct and its strings belong to the caller's arena and must live until then.
+ * How to talk to it: fill in a struct, hand it over, get it back by its `done`, on the loop, once (gate_op.h). The
+ * struct and its strings belong to the caller's arena and must live until then.
  */
 #ifndef GATE_GATE_H
 #define GATE_GATE_H

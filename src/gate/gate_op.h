@@ -1,8 +1,9 @@
 /* Operations: what a client wants of the gate, as a value that waits without a thread. Included by gate.h.
  *
  * Fill in a struct that begins with a struct op (gate_op makes it), hand it over, get it back by `done`, on the loop,
- * exactly once and never from inside the call that handed it over. It and its strings belong to the owner's arena and
- * must live until then. How each kind goes on, step by step, is in gate/core/.
+ * exactly once and never from inside the call that handed it over; with an error by `failed` instead, where there is
+ * one. Only gate_forget drops an operation without either. It and its strings belong to the owner's arena and must
+ * live until then. How each kind goes on, step by step, is in gate/core/.
  */
 #ifndef GATE_GATE_OP_H
 #define GATE_GATE_OP_H

@@ -1,6 +1,6 @@
 /* A rule that a person gave for a project belongs to its folder: the top of the repository in which the session's
- * folder lies, else that folder itself, by its real path and its inode. When another folder stands there the rule
- * sleeps. */
+ * folder lies, else that folder itself, by its real path and its inode. When another folder stands there an
+ * allow does not hold, until that folder is back; denies and asks do. */
 #include "gate/inner.h"
 
 #include "io/links.h"

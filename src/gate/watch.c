@@ -1,4 +1,4 @@
-/* Followers of events: each sees every event of its scope after its position exactly once, in order.
+/* Watchers of events: each sees every event of its scope after its position exactly once, in order.
  *
  * 1. A watcher is either catching up (a page is being read, or waits to be asked for) or live.
  * 2. It turns live only when a page has covered everything that was told to live watchers so far; what is
@@ -6,7 +6,8 @@
  *    A page that cannot be read while the store is away is asked for again when it is back.
  *    A live watcher that lags catches up again: its next page begins where it was.
  * 3. A watcher is told of nothing that this process was not told of: what a page has beyond that comes when it is
- *    told. A standby that is promoted may lack the last events; a process that never knew of them goes on with others.
+ *    told. A standby that is promoted may lack the last events; a process that never knew of them goes on with other
+ *    events in their place.
  */
 #include "gate/inner.h"
 

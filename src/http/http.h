@@ -1,9 +1,9 @@
 /* Requests come in and go out; some streams stay open.
  *
- * Server: HTTP/1.1 over TCP and Unix sockets, parsed by llhttp behind our own strict check of the header
- * block, one request at a time per connection (pipelined ones wait their turn). A request belongs to its
- * handler until it is answered, streamed or upgraded, exactly once; if the client leaves before that, the
- * answer goes nowhere and `gone` is called. Everything here runs on the loop.
+ * Server, on the loop: HTTP/1.1 over TCP and Unix sockets, parsed by llhttp behind our own strict check of the header
+ * block, one request at a time per connection (pipelined ones wait their turn). A request belongs to its handler until
+ * it is answered, streamed or upgraded, exactly once; if the client leaves before that, the answer goes nowhere and
+ * `gone` is called. The client, fetch.h and dial.h block: commands and worker threads use them.
  *
  * Limits: see base/limits.h. A request that is malformed, too large or too slow is answered by the server
  * itself with the error body of the API and never reaches the handler.

@@ -1,7 +1,8 @@
 /* WebSocket (RFC 6455): text messages both ways. Frames are read by wslay; we put messages together.
  *
  * A message that breaks the protocol is answered by a close frame with the code the standard has for it, and the
- * socket ends. No extensions, no subprotocols; binary messages are refused.
+ * socket ends. No extensions; binary messages are refused. A subprotocol is chosen when the owner
+ * names one and the client offers it (http_socket_options).
  */
 #include "http/owners.h"
 

@@ -6,7 +6,7 @@
  * delivery id. Sending blocks and is done by threads of its own; a receiver that hangs delays no decision.
  * Without a file of channels (notify.json) and without a browser that wants messages nothing is followed or sent.
  *
- * Everything here runs on the loop, but for the `send` functions of channels.
+ * Everything here runs on the loop, but for `send` and `poll` of channels, which block in threads.
  */
 #ifndef NOTIFY_NOTIFY_H
 #define NOTIFY_NOTIFY_H

@@ -168,7 +168,8 @@ size_t plan_person(const struct config *config, const struct plan_call *call, st
     return count;
 }
 
-/* A question is worth repeating until it is answered; anything else ends after a day, as Standard Webhooks has it. */
+/* Waits before the next attempt. A question is repeated until it is answered; anything else ends with the tenth
+ * attempt, after about three days, in the steps of Standard Webhooks. The table is in docs/NOTIFY.md. */
 int64_t plan_retry_ms(unsigned attempt, bool asks)
 {
     static const int64_t first_s[] = {0, 5, 30, 120, 300};

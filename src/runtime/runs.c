@@ -1,4 +1,4 @@
-/* The driver of the runs: does on the loop what core/runs.c says. Each job is at work in a thread of its own. */
+/* The driver of the runs: does on the loop what core/runs.c says. Each job is at work on a worker thread. */
 #include "runtime/inner.h"
 
 #include "base/log.h"

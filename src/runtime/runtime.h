@@ -19,7 +19,7 @@
  * A run that only waits for its sub-agents is running and has no owner.
  * A run's id begins with its session's id and a dot, like a thread's.
  *
- * Everything here is for the loop. See README.md for how it works inside.
+ * Everything here is for the loop. See src/runtime/README.md for how it works inside.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -94,9 +94,9 @@ struct run_op {
 };
 /* Keeps the prompt; the run is pending until it is executed. ERR_CONFLICT: the thread has a run that is not over. */
 void runtime_create(struct runtime *runtime, struct run_op *start);
-/* Begins or goes on, unless someone is at it already: calling it again is harmless. When it is done the run will
- * go on, whatever happens to this process. A run that failed goes on where it failed, when it is named, is still the
- * thread's last and nobody's sub-agent. */
+/* Begins or goes on, unless someone is at it already: calling it again is harmless. Once `done` is called
+ * the run will go on, whatever happens to this process. A run that failed goes on where it failed, when it is
+ * named, is still the thread's last and nobody's sub-agent. */
 void runtime_execute(struct runtime *runtime, struct run_op *go);
 /* ERR_CONFLICT: it is over already. */
 void runtime_cancel(struct runtime *runtime, struct run_op *cancel);

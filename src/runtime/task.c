@@ -1,4 +1,4 @@
-/* Sub-agents: a use of Task is done by a run of its own, in a thread of its own, of the same session.
+/* Sub-agents: a use of Task is done by a run of its own, in a conversation (thread) of its own, of the same session.
  *
  * Invariants
  *  1. The call's TOOL_STARTED names the thread, the thread's RUN_STATUS names the call. Both are kept in one append,

@@ -1,7 +1,8 @@
 /* `nod serve`: store, gate, API and sockets in one process, on one loop.
  *
  * Start: folder, store, recovery, admin token, sockets; only then is anything answered. Stop (SIGTERM, SIGINT):
- * waits are ended, runs and their commands come to an end, open answers are sent, and the store commits the rest.
+ * waits are ended, runs are put down (they go on after the next start) and their commands ended, open answers are
+ * sent, and the store commits the rest.
  */
 #include "api/api.h"
 #include "base/limits.h"

@@ -127,7 +127,7 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
 /* Whether the key has signed this text, by the rules of its kind. `ret_counter`: of an authenticator, 0 otherwise. */
 struct rc sign_check_signature(const struct person_key *key, struct str text, const struct signature_claim *claim,
                           uint32_t *ret_counter, struct err *err);
-/* Writes the signature as events hold it, as JSON; signature_read reads the claim and the text back. */
+/* Writes the signature as events hold it, as JSON; sign_read_signature reads the claim and the text back. */
 struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
                            const struct signature_claim *claim);
 struct rc sign_read_signature(struct arena *arena, struct str json, struct signature_claim *ret_claim,

@@ -1,10 +1,10 @@
 /* The interface of a backend, which stores events (SQLite, PostgreSQL). It blocks and knows no loop: store.c gives it
  * threads.
  *
- * One handle is opened for writing, one for each reader thread and one for housekeeping; a handle is used
- * by one thread at a time. Writers of several processes are serialised by the backend itself: from the
- * first need checked to the end of the commit nothing else is kept, so a need that was looked up stays
- * true, and `seq` follows the order of commits.
+ * One handle is opened for writing, one for each reader thread, one for housekeeping and, where several processes
+ * write, one for following; a handle is used by one thread at a time. Writers of several processes are serialised by
+ * the backend itself: from the first need checked to the end of the commit nothing else is kept, so a need that was
+ * looked up stays true, and `seq` follows the order of commits.
  *
  * Chain: hash(event) = SHA-256(hash of the session's previous event (32 zero bytes for the first), its number
  * within the session, session, thread, kind, at_ms, actor, call, data); see chain.c. The head of each chain is kept
@@ -42,7 +42,8 @@ struct backend {
 
     /* Commits every append of the list whose needs hold, as one group. Sets each one's outcome, and the
      * seq of its events. An append that cannot be kept for reasons of its own gets APPEND_FAILED and harms
-     * no other. On failure nothing at all was kept, and outcomes mean nothing. */
+     * no other. On failure nothing at all was kept, unless err says that the outcome is not known, and
+     * outcomes mean nothing. */
     struct rc (*commit)(struct backend_handle *writer, struct append *group, struct err *err);
     /* Optional: begins a commit that will not wait for others or for a checkpoint, so that the loop may do it itself;
      * `commit` follows. False: nothing was begun. */

@@ -1,24 +1,25 @@
 /* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
  * the outcome of a group whose answer was lost: it is looked for in the list of groups, under the lock, which the lost
- * transaction holds until it has ended one way or the other. Words of a lost connection that the server reads later do
- * nothing: when the group was sent again and kept, the heads that they name have changed. */
+ * transaction holds until it has ended one way or the other. Statements of a lost connection that reach the server
+ * later do nothing: when the group was sent again and kept, the heads that they name have changed. "A commit in doubt"
+ * in docs/OPERATIONS.md says what a client sees. */
 #include "store/postgres_group.h"
 
 #include "base/log.h"
 #include "io/clock.h"
 
 enum {
-    COMMIT_MS = 7000,    /* how long a group is retried after it was queued; callers are told 10 s */
+    COMMIT_MS = 7000,    /* how long a group is retried after it was queued; with the last try 10 s at most */
     RECENT_MS = 1000,    /* a group that has waited so long already is not tried so soon after another has failed */
     RESOLVE_MS = 60000,  /* how long we try to learn whether a COMMIT took effect */
 };
 
 /* ---- a lock that is not to be had ---- */
 
-/* A node that was stopped, or cut off from the network, in the middle of sending a group holds the lock, and the server
- * waits for the rest of its words without end: idle_in_transaction_session_timeout does not count inside a pipeline.
- * A node that has waited for the lock in vain ends such a connection, whose transaction is rolled back. One that works,
- * and one whose COMMIT waits for a standby, is left alone. */
+/* A node that was stopped, or cut off from the network, in the middle of sending a group holds the lock, and the
+ * server waits for the rest of its statements without end: idle_in_transaction_session_timeout does not count
+ * inside a pipeline. A node that has waited for the lock in vain ends such a connection, whose transaction is
+ * rolled back. One that works, and one whose COMMIT waits for a standby, is left alone. */
 static void throw_out(struct postgres_handle *handle)
 {
     RESULT_SCOPE(gone);
@@ -55,8 +56,8 @@ static void move_group(struct append *group, uint64_t by)
 }
 
 /* Looks for the group that was sent, and gives its events the numbers that they got. The lock is had only when its
- * transaction has ended. A group that was kept will be told, though nobody here has read it: from now on the store must
- * hold the last event that stands there with it. */
+ * transaction has ended. A group that was kept will be told, though nobody here has read it: from now on the store
+ * must hold the last event that stands there with it. */
 static struct rc find_sent(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
 {
     ARENA_SCOPE(arena);

@@ -45,7 +45,7 @@ bool notice_read_group(struct str rest, uint64_t last_seq, struct arena *arena, 
 
 /* Takes a notification that the server process `pid` sent. Returns whether it comes from another node than `own`. */
 bool notices_take(struct notices *notices, struct memory *memory, struct str own, int pid, const char *text);
-/* Answers the follower's read from what was notices. False: the store must be read. */
+/* Answers the follower's read from the groups that notices have brought. False: the store must be read. */
 bool notices_answer(struct notices *notices, struct memory *memory, struct read *read);
 void notices_clear(struct notices *notices);
 /* After the peers were asked for: one of them may be the process that was not known when it notified. */

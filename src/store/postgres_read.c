@@ -304,7 +304,8 @@ static struct rc read_once(struct postgres_handle *handle, struct read *read, co
 }
 
 /* Rows from `first` on that may be told now: those that are durable, if there are any. The others come with the NOTIFY
- * of their node; when that node has died in between, no row is durable, and they are made so here. */
+ * of their node. If none of them is known to be durable, their node may have died before its sync: they are synced
+ * here. */
 static struct rc count_durable(struct postgres_handle *handle, const PGresult *rows, int first, int *ret_end,
                                struct err *err)
 {

@@ -56,7 +56,8 @@ static const char *const step_1[] = {
     /* Rows come and go: what is dead must not be waded through. */
     "ALTER TABLE open_approvals SET (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)",
 
-    /* The last group of each node: resolves a COMMIT whose answer was lost. */
+    /* Up to version 5 the last group of each node, to learn what became of a COMMIT whose answer was lost; since then
+     * only what a probe writes (postgres_probe). Today postgres_commit.c looks for the group itself. */
     "CREATE TABLE writers("
     "  id text COLLATE \"C\" PRIMARY KEY,"
     "  group_no bigint NOT NULL,"
@@ -123,8 +124,8 @@ static const char *const step_5[] = {
  *
  * keep() takes the lock when all its parameters have arrived, so that a node that stops while sending holds nothing.
  * Its first COMMIT gives the lock back and does not wait for the disk; the second one does. The message makes it
- * wait: the server syncs a commit only if its transaction wrote to the log before, and NOTIFY alone does not. After the
- * first one nothing fails for want of a lock, so that a lock timeout always means that nothing was kept. */
+ * wait: the server syncs a commit only if its transaction wrote to the log before, and NOTIFY alone does not. After
+ * the first one nothing fails for want of a lock, so that a lock timeout always means that nothing was kept. */
 #define PUT_TYPES                                                                                       \
     "e_seq bigint[], e_session text[], e_thread text[], e_kind int[], e_at bigint[], e_actor text[], e_call text[]," \
     " e_data text[], e_no bigint[], e_hash bytea[], e_chain bigint[], e_call_seq bigint[],"             \
@@ -227,7 +228,8 @@ static const char *const step_7[] = {
     NULL,
 };
 
-/* Every role that may connect may LISTEN: the channel has a random name, which only roles that read the tables know. */
+/* Every role that may connect may LISTEN: the channel has a random name, which only roles that read the tables
+ * know. */
 static const char *const step_8[] = {
     "INSERT INTO meta SELECT 'channel', ('x' || left(replace(gen_random_uuid()::text, '-', ''), 12)"
     " || right(gen_random_uuid()::text, 4))::bit(64)::bigint",
@@ -242,8 +244,8 @@ bool postgres_version_is_current(int version) { return version == VERSION; }
 
 int postgres_version_known(void) { return VERSION; }
 
-/* 0: an empty schema. Tables of another program, and newer versions, are refused by name. The server may remember from
- * a look before that there is no table; that it opens pg_class makes it look again. */
+/* 0: an empty schema. Tables of another program, and newer versions, are refused; the error names both versions.
+ * The server may remember from a look before that there is no table; that it opens pg_class makes it look again. */
 struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
 {
     RESULT_SCOPE(table);

@@ -17,7 +17,7 @@ enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 /* Settings of each connection. Query plans are made once, often while a table is empty, so they must not rely on its
  * size. Waiting for the lock has a limit (then throw_out looks who holds it), the server ends a session that is silent
- * inside a transaction, and commits are durable. */
+ * inside a transaction, and commits are durable (but the first one in keep(), which gives the lock back). */
 #define SETTING(name, value, local) "set_config('" name "', '" value "', " local ")"
 #define SETTINGS(local)                                                                                 \
     SETTING("plan_cache_mode", "force_generic_plan", local) ", " SETTING("jit", "off", local) ", "      \

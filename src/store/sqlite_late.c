@@ -5,8 +5,9 @@
  * tables get the rows of some hundred events at once. `indexed` in meta says up to which event they are complete.
  * They are filled from the events alone, in one transaction with `indexed`: a crash loses nothing, because the next
  * start finds the events after `indexed` and does the same. It makes one group of them, because it does not know which
- * were committed together; until then nothing shows that some of them were cut off. What their rows need of the events
- * is kept in memory meanwhile (`handle->late`), and read again after a failure or when another program has written.
+ * were committed together. Until then nothing shows that some of them were cut off, so after a kill `nod verify` does
+ * not notice an end that was removed before the next start (docs/AUDIT.md). What their rows need of the events is kept
+ * in memory meanwhile (`handle->late`), and read again after a failure or when another program has written.
  *
  * Until then the writer knows the sessions and calls of these events from its memory (memory.h). When it has forgotten
  * them, it fills the tables before it looks anything up. Readers ask the same memory for a call; else they look at the

@@ -131,7 +131,7 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
                    "%s is a database of another program: move it away or choose another folder", path);
 }
 
-/* 0: an empty file. A newer version than this program knows is refused here, by name. */
+/* 0: an empty file. A newer version than this program knows is refused here; the error names both. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err)
 {
     int64_t tables, version = 0;

@@ -1,7 +1,8 @@
 /* The store keeps events durably and in order before anyone is told of them.
  *
- * The store owns a writer thread and reader threads; its callers live on the event loop and never block.
- * They hand over values (an append, a read) and get them back, filled in, on the loop.
+ * The store owns a writer thread and reader threads; its callers live on the event loop and do not wait for it. (The
+ * store may commit a small append on the loop itself: writer.c.) They hand over values (an append, a read) and get
+ * them back, filled in, on the loop.
  *
  * Promises
  *  1. An append is atomic: all of its events are kept, or none.

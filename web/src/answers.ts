@@ -1,5 +1,6 @@
 /* Answering. An allow is inert until the request has been on screen, unchanged, for half a second; deny is
- * always live. The digest of what was shown goes with the answer, so another content is refused. */
+ * always live (on the page; behind the link of a message it has the same half second, look.tsx). The digest of what
+ * was shown goes with the answer, so another content is refused. */
 import { useEffect, useState } from "preact/hooks";
 import { print, Refused } from "./api";
 import { answered, reconnect } from "./live";
@@ -139,7 +140,8 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
 
 /* ---- what is on screen ---- */
 
-/* By the address, not by the route: a person who goes to another screen has changed the address before the page hears of it. */
+/* By the address, not by the route: a person who goes to another screen has changed the address before the page
+ * hears of it. */
 export const staysInInbox = (): boolean => /^(#\/?|#\/request\/.*)?$/.test(location.hash);
 
 export function show(key: string | null): void {

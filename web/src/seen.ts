@@ -1,5 +1,5 @@
-/* Tells the server that a person looks at a request, so that it does not also ring their phone. Sure is only: this window
- * has the focus, and somebody touches something while the request is shown. Without that certainty nothing is told. */
+/* Tells the server that a person looks at a request, so that it does not also ring their phone. It counts only
+ * when this window has the focus and somebody touches something while the request is shown; else nothing is told. */
 import { useEffect } from "preact/hooks";
 import { call } from "./api";
 import { offers, type Item } from "./store";

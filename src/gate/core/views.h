@@ -39,7 +39,7 @@ struct open {
     struct str callback; /* copied from the request, in `bytes` */
     struct str call_data, request_data; /* data of both events, in `bytes`; empty when they are too large */
     struct str brief;    /* JSON members for lists, in `bytes`, of a call whose data is not kept */
-    uint64_t seq;        /* seq of the APPROVAL_REQUESTED event */
+    uint64_t seq;        /* seq of the TOOL_APPROVAL_REQUEST event */
     uint64_t stored;     /* bytes of its two events */
     uint64_t round;      /* set by gate_list_pending: position among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
