@@ -50,6 +50,8 @@ enum { LATE_ROWS = 16 };
       " archived_seq = ?6 WHERE first_seq = ?1")                                                        \
     X(EVENT_ADD, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW)                                                \
     X(EVENT_ADD_2, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW ", " EVENT_ROW)                               \
+    X(EVENT_ADD_CALL, FOR_WRITER, EVENT_ADD_VALUES "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12),"   \
+      " (?13, ?2, ?3, ?14, ?5, ?6, ?7, ?15, ?16, ?17, ?11, ?1)")                                        \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \
     X(LATE_EVENTS, FOR_WRITER, "SELECT seq, chain, call_seq, kind, no, hash, session_id, thread_id, call_id," \

@@ -142,11 +142,40 @@ static void bind_event(struct sqlite_handle *handle, enum sqlite_sql sql, int at
         CHECK(sqlite3_bind_null(statement, at + 11) == SQLITE_OK);
 }
 
+static bool same_text(struct str a, struct str b) { return a.p == b.p && a.n == b.n; }
+
+/* A call with its request, as ask_append (gate/core/ask.c) makes them: they share their texts. */
+static bool are_call_and_request(const struct event_row *row, const struct event_row *next)
+{
+    const struct event *call = row->event, *request = next->event;
+    return call->kind == EVENT_TOOL_CALL && request->kind == EVENT_TOOL_APPROVAL_REQUEST &&
+           next->call_seq == call->seq && row->chain == next->chain && call->at_ms == request->at_ms &&
+           same_text(call->session, request->session) && same_text(call->thread, request->thread) &&
+           same_text(call->actor, request->actor) && same_text(call->call, request->call);
+}
+
+/* What the request has for itself. */
+static void bind_request(struct sqlite_handle *handle, const struct event_row *row)
+{
+    int at = 1 + EVENT_ROW_COLUMNS;
+    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at, (int64_t)row->event->seq);
+    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at + 1, row->event->kind);
+    sqlite_bind_str(handle, SQL_EVENT_ADD_CALL, at + 2, row->event->data);
+    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at + 3, (int64_t)row->event->no);
+    sqlite_bind_blob(handle, SQL_EVENT_ADD_CALL, at + 4, &row->hash);
+}
+
 /* Two at once: a call comes with its request, and a statement costs more than its row. */
 static struct rc insert_events(struct sqlite_handle *handle, const struct rows *rows, struct err *err)
 {
     size_t i = 0;
     for (; i + 2 <= rows->count; i += 2) {
+        if (are_call_and_request(&rows->events[i], &rows->events[i + 1])) {
+            bind_event(handle, SQL_EVENT_ADD_CALL, 1, &rows->events[i]);
+            bind_request(handle, &rows->events[i + 1]);
+            TRY(sqlite_run(handle, SQL_EVENT_ADD_CALL, err));
+            continue;
+        }
         bind_event(handle, SQL_EVENT_ADD_2, 1, &rows->events[i]);
         bind_event(handle, SQL_EVENT_ADD_2, 1 + EVENT_ROW_COLUMNS, &rows->events[i + 1]);
         TRY(sqlite_run(handle, SQL_EVENT_ADD_2, err));
