@@ -243,12 +243,28 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
 
 static void write_risk(struct json_out *out, unsigned risk)
 {
-    JSON_LIST(out, "risk")
-        for (unsigned left = risk; left; left &= left - 1)
-            json_put_str(out, str_of(risk_name((unsigned)__builtin_ctz(left))));
+    json_open_member(out, "risk", '[');
+    for (unsigned left = risk; left; left &= left - 1)
+        json_put_str(out, str_of(risk_name((unsigned)__builtin_ctz(left))));
+    json_close(out, ']');
 }
 
-/* Parts and risk as the page and the terminal show them. */
+static void write_part(struct json_out *out, const struct verdict_part *part)
+{
+    json_open(out, '{');
+    json_member(out, "text", part->text);
+    json_member(out, "operator", part->operator);
+    json_member(out, "effect", str_of(effect_name(part->effect)));
+    json_member(out, "rule", part->rule.text);
+    if (!str_empty(part->rule.text))
+        json_member(out, "layer", str_of(policy_layer_name(part->rule.layer)));
+    json_member(out, "why", part->why);
+    json_member_u64(out, "depth", part->depth);
+    write_risk(out, part->risk);
+    json_close(out, '}');
+}
+
+/* Parts and risk as the page and the terminal show them; written for every call that waits. */
 void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
 {
     write_risk(out, verdict->risk);
@@ -259,17 +275,10 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     json_close(out, ']');
     if (verdict->part_count == 0)
         return;
-    JSON_LIST(out, "parts")
-        for (size_t i = 0; i < verdict->part_count; i++) {
-            const struct verdict_part *part = &verdict->parts[i];
-            json_open(out, '{');
-            json_members(out, J("text", part->text), J("operator", part->operator),
-                         J("effect", effect_name(part->effect)), J("rule", part->rule.text),
-                         J_IF(!str_empty(part->rule.text), J("layer", policy_layer_name(part->rule.layer))),
-                         J("why", part->why), J("depth", part->depth));
-            write_risk(out, part->risk);
-            json_close(out, '}');
-        }
+    json_open_member(out, "parts", '[');
+    for (size_t i = 0; i < verdict->part_count; i++)
+        write_part(out, &verdict->parts[i]);
+    json_close(out, ']');
 }
 
 void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question)
