@@ -24,6 +24,16 @@ static void comparing(void **state)
     assert_false(str_same_letters(STR("content-type"), STR("content_type")));
     assert_false(str_same_letters(STR("a["), STR("A{"))); /* 0x20 apart, but no letters */
     assert_true(str_same_letters(STR_NONE, STR_NONE));
+    assert_true(str_same_letters(STR("Sec-Fetch-Site"), STR("sec-fetch-sitE")));
+    assert_false(str_same_letters(STR("Sec-Fetch-Site"), STR("sec-fetch-sits")));
+    for (int a = 0; a < 256; a++)
+        for (int b = 0; b < 256; b++) {
+            char x[] = "xxxxxxxxx", y[] = "XxxxXxxxx"; /* eight at once, whichever byte it is */
+            x[3] = x[8] = (char)a;
+            y[3] = y[8] = (char)b;
+            bool same = str_lower((char)a) == str_lower((char)b);
+            assert_int_equal(str_same_letters((struct str){x, 9}, (struct str){y, 9}), same);
+        }
 }
 
 static void parts(void **state)
