@@ -35,6 +35,20 @@ static size_t span(struct str s, const struct byte_set *set)
 
 static bool all_within(struct str s, const struct byte_set *set) { return span(s, set) == s.n; }
 
+/* How many bytes of a target stand before the last sixteen and are of target_bytes, found sixteen at once. */
+static size_t span_target(struct str s)
+{
+    size_t n = 0;
+    while (s.n - n > 16) {
+        utf8_sixteen bytes = utf8_load_16(s.p + n);
+        size_t ours = utf8_first_of_16((bytes < '!') | (bytes == '#') | (bytes == 0x7f));
+        n += ours;
+        if (ours < 16)
+            break;
+    }
+    return n;
+}
+
 /* *at remembers how far was searched, so that a head that comes byte by byte costs linear time. */
 struct rc http_head_end(struct str bytes, size_t *at, size_t *ret_end, struct err *err)
 {
@@ -78,7 +92,8 @@ static struct rc check_request_line(struct str line, struct http_head *head, str
         return err_set(err, ERR_INVALID, "the request line has no method");
     if (str_eq(head->method, STR("CONNECT")))
         return err_set(err, ERR_INVALID, "there are no tunnels here");
-    if (head->target.n == 0 || head->target.p[0] != '/' || !all_within(head->target, &target_bytes))
+    if (head->target.n == 0 || head->target.p[0] != '/' ||
+        !all_within(str_sub(head->target, span_target(head->target), head->target.n), &target_bytes))
         return err_set(err, ERR_INVALID, "the request's target is not a path");
     head->old = str_eq(version, STR("HTTP/1.0"));
     if (!head->old && !str_eq(version, STR("HTTP/1.1")))

@@ -40,8 +40,8 @@ struct http_request {
     struct str body;
     const struct http_header *headers;
     size_t header_count;
-    bool local;              /* came over a Unix socket */
-    bool agents;             /* came over the Unix socket for agents */
+    bool local, agents;      /* came over a Unix socket; over the one for agents */
+    bool plain_query;        /* nothing in the query is encoded */
     int64_t started_us;      /* clock_steady_us when its first byte came */
     struct http_connection *connection; /* NULL: disconnected, or the request came as a WebSocket message */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be

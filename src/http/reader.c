@@ -86,6 +86,8 @@ static struct rc take_target(struct http_request *request, struct str target, st
 {
     request->target = arena_str(&request->arena, target);
     struct str path = str_cut(request->target, '?', &request->query);
+    request->plain_query = str_find(request->query, '%') == request->query.n &&
+                           str_find(request->query, '+') == request->query.n;
     return http_decode(&request->arena, path, HTTP_DECODE_PATH, &request->path, err);
 }
 

@@ -79,10 +79,13 @@ struct rc http_query(struct http_request *request, const char *name, bool *ret_t
     while (rest.n) {
         struct str value;
         struct str key = str_cut(str_cut(rest, '&', &rest), '=', &value);
-        TRY(http_decode(&request->arena, key, HTTP_DECODE_QUERY, &key, err));
+        if (!request->plain_query)
+            TRY(http_decode(&request->arena, key, HTTP_DECODE_QUERY, &key, err));
         if (!str_eq(key, wanted))
             continue;
-        TRY(http_decode(&request->arena, value, HTTP_DECODE_QUERY, ret_value, err));
+        *ret_value = value;
+        if (!request->plain_query)
+            TRY(http_decode(&request->arena, value, HTTP_DECODE_QUERY, ret_value, err));
         *ret_there = true;
         return RC_OK;
     }
