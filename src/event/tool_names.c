@@ -164,14 +164,19 @@ static unsigned known_fields(const struct name_row *row, const struct json *inpu
     return known;
 }
 
+/* With which a name in the table may begin (u_event_tool_names checks it): most of Nod's own begin with another. */
+#define FIRST_LETTERS "abcdefghijklmnopqrstuvwxyzLRSW"
+
 /* The row of the table for this tool: that of the agent that asks, else the row of any agent which knows most of the
  * input's fields. A name that Nod itself uses counts as another agent's only when the input has fields of that
  * agent. */
 static const struct name_row *find_row(struct str dialect, struct str name, const struct json *input)
 {
     const struct name_row *best = NULL;
+    if (str_empty(name) || !memchr(FIRST_LETTERS, name.p[0], sizeof FIRST_LETTERS - 1))
+        return NULL;
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (str_empty(name) || name.p[0] != rows[i].theirs[0] || !str_is(name, rows[i].theirs))
+        if (name.p[0] != rows[i].theirs[0] || !str_is(name, rows[i].theirs))
             continue; /* most differ in the first letter */
         if (str_is(dialect, rows[i].dialect))
             return &rows[i];

@@ -154,6 +154,18 @@ static void our_own_names_stay_ours(void **state)
     assert_true(theirs.foreign && str_is(json_text(theirs.input, "file_path"), "/p/x"));
 }
 
+static void every_name_in_the_table_is_found(void **state)
+{
+    ARENA_SCOPE(arena);
+    (void)state;
+    const struct json *input = parse(&arena, "{\"path\":\"/p\"}");
+    for (size_t i = 0; !str_empty(tool_foreign_name(i)); i++) {
+        struct str name = tool_foreign_name(i);
+        if (!tool_named(&arena, STR_NONE, name, input).alias && !tool_named(&arena, STR("cursor"), name, input).alias)
+            fail_msg("%.*s is not found", STR_ARG(name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +173,7 @@ int main(void)
         cmocka_unit_test(stops_hold_everywhere),
         cmocka_unit_test(allows_hold_at_home),
         cmocka_unit_test(our_own_names_stay_ours),
+        cmocka_unit_test(every_name_in_the_table_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
