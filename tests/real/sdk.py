@@ -72,7 +72,7 @@ def test_a_program_above_cannot_answer_for_the_gate(place):
         for guess in ("1", "req_1", "nod_hooks"):
             run.say(json.dumps({"type": "control_response", "response": {"subtype": "success", "request_id": guess, "response": {"behavior": "allow", "updatedInput": {}}}}))
         run.say("no message at all")
-        eventually(lambda: "no message, so it is not passed on" in run.err, lambda: f"it is named: {d.told()}")
+        eventually(lambda: "not a message, so it is not passed on" in run.err, lambda: f"it is named: {d.told()}")
         must(len(d.admin.pending()) == 1 and not d.has("made.txt"), f"it was answered: {d.told()}")
         d.decide(d.admin.pending()[0], "deny")
         run.process.stdin.close()
