@@ -5,6 +5,7 @@
  */
 #include "api/request_events.h"
 
+#include "base/utf8.h"
 #include "event/shapes.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
@@ -234,11 +235,9 @@ static void session_made(struct op *op)
 
 static struct str title_of(struct arena *arena, struct str prompt)
 {
+    enum { TITLE_BYTES = 80 };
     struct str rest, line = str_cut(prompt, '\n', &rest);
-    size_t n = line.n < 80 ? line.n : 80;
-    while (n < line.n && n > 0 && ((unsigned char)line.p[n] & 0xC0) == 0x80)
-        n--;
-    return arena_str(arena, str_sub(line, 0, n));
+    return arena_str(arena, utf8_start(line, TITLE_BYTES));
 }
 
 /* A run without a session gets one, in the folder that was named and with the token as its owner. */

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/stamp.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 
@@ -78,10 +79,8 @@ static struct str about(struct arena *arena, struct str input)
         for (size_t i = sizeof fields / sizeof *fields; i-- > 0;)
             if (!str_empty(json_text(object, fields[i])))
                 text = json_text(object, fields[i]);
-    size_t n = text.n < ABOUT_BYTES ? text.n : ABOUT_BYTES;
-    while (n < text.n && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-        n--;
-    return n < text.n ? arena_printf(arena, "%.*s…", (int)n, text.p) : arena_str(arena, text);
+    struct str start = utf8_start(text, ABOUT_BYTES);
+    return start.n < text.n ? arena_printf(arena, "%.*s…", STR_ARG(start)) : arena_str(arena, text);
 }
 
 /* The filter `by=` takes the same words. A call that waits has no such word and is found by none of them. */

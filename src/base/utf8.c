@@ -4,6 +4,14 @@
 
 static bool tail(unsigned char c) { return (c & 0xc0) == 0x80; }
 
+struct str utf8_start(struct str s, size_t bytes)
+{
+    size_t n = s.n < bytes ? s.n : bytes;
+    while (n > 0 && n < s.n && tail((unsigned char)s.p[n]))
+        n--;
+    return str_sub(s, 0, n);
+}
+
 size_t utf8_decode(struct str s, uint32_t *ret_code)
 {
     const unsigned char *p = (const unsigned char *)s.p;

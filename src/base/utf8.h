@@ -11,6 +11,8 @@
 /* The length of the valid sequence at the start of `s`, 0 when there is none. */
 size_t utf8_valid_one(struct str s);
 bool utf8_valid(struct str s);
+/* The start of the text, at most `bytes` long; no character is cut in two. */
+struct str utf8_start(struct str s, size_t bytes);
 /* How many bytes at the start are printable ASCII and neither quote nor backslash: what JSON copies as it is. */
 size_t utf8_plain(struct str s);
 /* The same, and copies them. `to` has room for all of `s`: what lies behind the plain bytes may be written to. */

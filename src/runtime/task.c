@@ -34,10 +34,7 @@ struct rc task_check(const struct worker *w, int64_t waiting, struct err *why)
 static struct str agent_name(struct arena *arena, struct str wanted)
 {
     BUF_SCOPE(shown, LIMIT_TITLE_BYTES);
-    size_t n = wanted.n < NAME_BYTES_MAX ? wanted.n : NAME_BYTES_MAX;
-    while (n > 0 && n < wanted.n && ((unsigned char)wanted.p[n] & 0xC0) == 0x80)
-        n--;
-    utf8_show(&shown, str_trim(str_sub(wanted, 0, n)), false);
+    utf8_show(&shown, str_trim(utf8_start(wanted, NAME_BYTES_MAX)), false);
     return shown.n ? arena_str(arena, buf_str(&shown)) : STR("sub-agent");
 }
 
