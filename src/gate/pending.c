@@ -111,6 +111,30 @@ static void put_warnings(struct json_out *out, struct arena *arena, struct str p
         json_member_raw(out, "warnings", warnings->raw);
 }
 
+/* The number of simple commands that the person was shown. */
+static size_t shown_parts(struct arena *arena, struct str shown)
+{
+    const struct json *kept = NULL;
+    if (str_empty(shown) || rc_bad(json_parse(arena, shown, &kept, NULL)))
+        return 0;
+    const struct json *parts = json_get(kept, "parts");
+    return parts ? parts->count : 0;
+}
+
+static void put_title(struct json_out *out, struct arena *arena, const struct tool_facts *facts, struct str preview,
+                      struct str shown)
+{
+    const struct json *parsed = NULL;
+    if (rc_bad(json_parse(arena, preview, &parsed, NULL)))
+        return;
+    struct tool_title title = tool_title(arena, facts, parsed,
+                                         facts->class == TOOL_COMMAND ? shown_parts(arena, shown) : 0);
+    json_open_member(out, "title", '{');
+    json_members(out, J("kind", title.kind), J("verb", title.verb), J("object", title.object), J("tail", title.tail),
+                 J("where", title.where));
+    json_close(out, '}');
+}
+
 /* Writes all members of a waiting call except the present verdict of the rules. */
 static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open,
                       enum pending_form form, struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
@@ -137,6 +161,7 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     BUF_SCOPE(summary, LIMIT_TITLE_BYTES);
     tool_summary(&summary, ret_facts);
     json_member(out, "summary", buf_str(&summary));
+    put_title(out, arena, ret_facts, preview, request.shown);
     put_or_size(out, "preview", "previewBytes", preview, preview_cut);
     if (preview_cut)
         put_warnings(out, arena, preview);

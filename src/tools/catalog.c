@@ -1,66 +1,61 @@
 /* The tools that Nod knows by name: their class (reads, edits, runs a command, …), the field of the input that
- * matters, and a verb for summaries. tool_facts makes the facts by which rules judge a call (policy/policy.h). */
-#include "tools/tools.h"
+ * matters, the kind of act and a verb for titles. tool_facts makes the facts by which rules judge a call
+ * (policy/policy.h). */
+#include "tools/tool.h"
 
-#include "base/err.h"
-#include "base/limits.h"
+#include "base/utf8.h"
 
 #include "event/tool_names.h"
 
-/*      name                class          field          verb          */
-#define TOOLS(X)                                                          \
-    X("Read",               TOOL_READ,     "file_path",     "Read")       \
-    X("Glob",               TOOL_READ,     "path",          "List files in") \
-    X("Grep",               TOOL_READ,     "path",          "Search in")  \
-    X("LS",                 TOOL_READ,     "path",          "List")       \
-    X("NotebookRead",       TOOL_READ,     "notebook_path", "Read")       \
-    X("Write",              TOOL_EDIT,     "file_path",     "Write")      \
-    X("Edit",               TOOL_EDIT,     "file_path",     "Edit")       \
-    X("MultiEdit",          TOOL_EDIT,     "file_path",     "Edit")       \
-    X("NotebookEdit",       TOOL_EDIT,     "notebook_path", "Edit")       \
-    X("Bash",               TOOL_COMMAND,  "command",       "Run")        \
-    X("BashOutput",         TOOL_TASK,     "bash_id",       "Read the output of")   \
-    X("KillShell",          TOOL_TASK,     "shell_id",      "Stop the command")     \
-    X("TodoWrite",          TOOL_TASK,     NULL,            "Update the task list") \
-    X("TodoRead",           TOOL_TASK,     NULL,            "Read the task list")   \
-    X("task-add",           TOOL_TASK,     NULL,            "Add a task")           \
-    X("task-create",        TOOL_TASK,     NULL,            "Add a task")           \
-    X("task-update",        TOOL_TASK,     NULL,            "Update a task")        \
-    X("task-add-note",      TOOL_TASK,     NULL,            "Add a note to a task") \
-    X("task-view",          TOOL_TASK,     NULL,            "Read a task")          \
-    X("task-complete",      TOOL_TASK,     NULL,            "Complete a task")      \
-    X("task-list",          TOOL_TASK,     NULL,            "Read the task list")   \
-    X("task_add",           TOOL_TASK,     NULL,            "Add a task")           \
-    X("task_complete",      TOOL_TASK,     NULL,            "Complete a task")      \
-    X("task_list",          TOOL_TASK,     NULL,            "Read the task list")   \
-    X("TaskCreate",         TOOL_TASK,     NULL,            "Add a task")           \
-    X("TaskUpdate",         TOOL_TASK,     NULL,            "Update a task")        \
-    X("TaskList",           TOOL_TASK,     NULL,            "Read the task list")   \
-    X("TaskGet",            TOOL_TASK,     NULL,            "Read a task")          \
-    X("WebFetch",           TOOL_FETCH,    "url",           "Fetch")      \
-    X("WebSearch",          TOOL_FETCH,    "query",         "Search the web for")   \
-    X("Net",                TOOL_FETCH,    "host",          "Connect to") \
-    X("McpServers",         TOOL_OTHER,    "file",          "Trust the servers of") \
-    X("McpDefinition",      TOOL_OTHER,    "tool",          "Agree to what a server changed in") \
-    X("Task",               TOOL_AGENT,    "description",   "Start a sub-agent:")   \
-    X("Agent",              TOOL_AGENT,    "description",   "Start a sub-agent:")   \
-    X("ExitPlanMode",       TOOL_PLAN,     "plan",          "Leave plan mode:")     \
-    X("exit_plan_mode",     TOOL_PLAN,     "plan",          "Leave plan mode:")     \
-    X("AskUserQuestion",    TOOL_PLAN,     NULL,            "Ask a question")       \
-    X("Elicitation",        TOOL_PLAN,     "message",       "Fill in a form:")
+/*    name                class         field            kind                  verb */
+#define TOOLS(X)                                                                                                    \
+    X("Read",             TOOL_READ,    "file_path",     "Read a file",        "Read")                              \
+    X("Glob",             TOOL_READ,    "path",          "Search files",       "List files in")                     \
+    X("Grep",             TOOL_READ,    "path",          "Search files",       "Search in")                         \
+    X("LS",               TOOL_READ,    "path",          "Search files",       "List")                              \
+    X("NotebookRead",     TOOL_READ,    "notebook_path", "Read a file",        "Read")                              \
+    X("Write",            TOOL_EDIT,    "file_path",     "Write a file",       "Write")                             \
+    X("Edit",             TOOL_EDIT,    "file_path",     "Change a file",      "Edit")                              \
+    X("MultiEdit",        TOOL_EDIT,    "file_path",     "Change a file",      "Edit")                              \
+    X("NotebookEdit",     TOOL_EDIT,    "notebook_path", "Change a notebook",  "Edit")                              \
+    X("Bash",             TOOL_COMMAND, "command",       "Run a command",      "Run")                               \
+    X("BashOutput",       TOOL_TASK,    "bash_id",       "Use a command",      "Read the output of")                \
+    X("KillShell",        TOOL_TASK,    "shell_id",      "Use a command",      "Stop the command")                  \
+    X("TodoWrite",        TOOL_TASK,    NULL,            "Use the task list",  "Update the task list")              \
+    X("TodoRead",         TOOL_TASK,    NULL,            "Use the task list",  "Read the task list")                \
+    X("task-add",         TOOL_TASK,    NULL,            "Use the task list",  "Add a task")                        \
+    X("task-create",      TOOL_TASK,    NULL,            "Use the task list",  "Add a task")                        \
+    X("task-update",      TOOL_TASK,    NULL,            "Use the task list",  "Update a task")                     \
+    X("task-add-note",    TOOL_TASK,    NULL,            "Use the task list",  "Add a note to a task")              \
+    X("task-view",        TOOL_TASK,    NULL,            "Use the task list",  "Read a task")                       \
+    X("task-complete",    TOOL_TASK,    NULL,            "Use the task list",  "Complete a task")                   \
+    X("task-list",        TOOL_TASK,    NULL,            "Use the task list",  "Read the task list")                \
+    X("task_add",         TOOL_TASK,    NULL,            "Use the task list",  "Add a task")                        \
+    X("task_complete",    TOOL_TASK,    NULL,            "Use the task list",  "Complete a task")                   \
+    X("task_list",        TOOL_TASK,    NULL,            "Use the task list",  "Read the task list")                \
+    X("TaskCreate",       TOOL_TASK,    NULL,            "Use the task list",  "Add a task")                        \
+    X("TaskUpdate",       TOOL_TASK,    NULL,            "Use the task list",  "Update a task")                     \
+    X("TaskList",         TOOL_TASK,    NULL,            "Use the task list",  "Read the task list")                \
+    X("TaskGet",          TOOL_TASK,    NULL,            "Use the task list",  "Read a task")                       \
+    X("WebFetch",         TOOL_FETCH,   "url",           "Use the web",        "Fetch")                             \
+    X("WebSearch",        TOOL_FETCH,   "query",         "Use the web",        "Search the web for")                \
+    X("Net",              TOOL_FETCH,   "host",          "Reach a host",       "Connect to")                        \
+    X("McpServers",       TOOL_OTHER,   "file",          "Trust servers",      "Trust the servers of")              \
+    X("McpDefinition",    TOOL_OTHER,   "tool",          "Agree to a change",  "Agree to what a server changed in") \
+    X("Task",             TOOL_AGENT,   "description",   "Start a sub-agent",  "Start a sub-agent:")                \
+    X("Agent",            TOOL_AGENT,   "description",   "Start a sub-agent",  "Start a sub-agent:")                \
+    X("ExitPlanMode",     TOOL_PLAN,    "plan",          "Approve a plan",     "Leave plan mode:")                  \
+    X("exit_plan_mode",   TOOL_PLAN,    "plan",          "Approve a plan",     "Leave plan mode:")                  \
+    X("AskUserQuestion",  TOOL_PLAN,    NULL,            "Answer a question",  "Ask a question")                    \
+    X("Elicitation",      TOOL_PLAN,    "message",       "Answer a question",  "Fill in a form:")
 
-static const struct tool {
-    const char *name;
-    enum tool_class class;
-    const char *field; /* the part of the input that says what it is about */
-    const char *verb;
-} tools[] = {
-#define X(name, class, field, verb) {name, class, field, verb},
+static const struct tool_entry tools[] = {
+#define X(name, class, field, kind, verb) {name, class, field, kind, verb},
     TOOLS(X)
 #undef X
 };
 
-static const struct tool *find(struct str name)
+const struct tool_entry *tool_entry_find(struct str name)
 {
     char first = str_empty(name) ? '\0' : name.p[0]; /* most differ in it */
     return ROW_VALUE(tools, row, row->name[0] == first && str_is(name, row->name), row, NULL);
@@ -70,7 +65,7 @@ static const struct tool *find(struct str name)
  * the table has no class, so that only rules about its name can match it. */
 struct tool_facts tool_facts(struct str name, const struct json *input)
 {
-    const struct tool *tool = find(name);
+    const struct tool_entry *tool = tool_entry_find(name);
     struct tool_facts facts = {.name = name, .input = input};
     if (!tool)
         return facts;
@@ -160,7 +155,7 @@ enum { SUMMARY_BYTES_MAX = 120 };
 /* One line for lists and messages. It is cut at a number of bytes, because the whole is in the preview. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts)
 {
-    const struct tool *tool = find(facts->name);
+    const struct tool_entry *tool = tool_entry_find(facts->name);
     struct str about = tool && tool->field ? json_text(facts->input, tool->field) : STR_NONE;
     if (!tool)
         buf_printf(buf, "Use %.*s", STR_ARG(facts->name));
@@ -171,7 +166,7 @@ void tool_summary(struct buf *buf, const struct tool_facts *facts)
     if (str_empty(about))
         return;
     bool cut = about.n > SUMMARY_BYTES_MAX;
-    BUF_ADD(buf, STR(" "), cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
+    BUF_ADD(buf, STR(" "), utf8_start(about, SUMMARY_BYTES_MAX));
     int64_t port = 0;
     if (str_is(facts->name, "Net") && rc_ok(json_want_i64(facts->input, "port", 1, 65535, &port, NULL)) && port)
         buf_printf(buf, ":%d", (int)port);

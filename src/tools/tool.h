@@ -20,6 +20,16 @@ enum {
     PREVIEW_BYTES_MAX = 900 << 10,
 };
 
+/* A tool that Nod knows by name (catalog.c). */
+struct tool_entry {
+    const char *name;
+    enum tool_class class;
+    const char *field; /* the part of the input that says what it is about; NULL: none does */
+    const char *kind;  /* the kind of act, for messages that tell no more */
+    const char *verb;
+};
+const struct tool_entry *tool_entry_find(struct str name); /* NULL: it is not known */
+
 /* A tool that Nod can do itself: one file each. */
 struct executor {
     const char *name;

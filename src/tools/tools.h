@@ -33,6 +33,15 @@ struct rc tool_facts_check(const struct tool_facts *facts, struct err *err);
 
 /* The preview for people, as JSON, made from the input alone: see preview.c. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
+/* What a call would do, in a few words: verb, object and tail are shown in this order, the object as code. */
+struct tool_title {
+    struct str kind; /* the same for all calls of a kind: "Change a file" */
+    struct str verb, object, tail;
+    struct str where; /* the folder that a command would run in */
+};
+/* `preview` is that of the call, parsed; `parts` counts the simple commands of a command, 0: not known. */
+struct tool_title tool_title(struct arena *arena, const struct tool_facts *facts, const struct json *preview,
+                             size_t parts);
 /* One line that names the act: "Run `make test`", "Write notes.md". For lists and notifications. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts);
 
