@@ -508,67 +508,21 @@ struct str body_lines(struct arena *arena, const struct json *call)
 
 /* ---- in one line ---- */
 
-static struct str sentence_of_command(struct arena *arena, const struct json *call, const struct json *preview)
-{
-    const struct json *parts = json_get(call, "parts");
-    struct str cwd = json_text(preview, "cwd");
-    struct str count = parts && parts->count > 1 ? arena_printf(arena, "%u commands", parts->count) : STR("a command");
-    return arena_printf(arena, "Run %.*s%s%.*s", STR_ARG(count), cwd.n ? " in " : "", STR_ARG(cwd));
-}
-
-static struct str sentence_of_files(struct arena *arena, struct str tool, const struct json *preview)
-{
-    const struct json *files = json_get(preview, "files");
-    struct str mode = json_text(preview, "edit_mode");
-    struct str path = relative(json_text(preview, "file_path"), json_text(preview, "cwd"));
-    if (str_empty(path) && files && files->type == JSON_ARRAY)
-        return arena_printf(arena, "Change %u files", files->count);
-    const char *verb = str_is(mode, "insert") ? "Insert a cell in" : str_is(mode, "delete") ? "Delete a cell of"
-                       : mode.n ? "Change a cell of" : "Change";
-    if (str_is(tool, "Write"))
-        verb = json_get(preview, "is_new_file") ? "Replace" : "Write";
-    if (str_is(tool, "Write") && json_bool(preview, "is_new_file", false))
-        verb = "Write a new file";
-    if (json_bool(preview, "deleted", false))
-        verb = "Delete";
-    return arena_printf(arena, "%s %.*s", verb, STR_ARG(path));
-}
-
-/* mcp__github__create_issue: "Use create_issue of the server github". */
-static struct str sentence_of_tool(struct arena *arena, struct str name)
-{
-    struct str rest = str_starts(name, STR("mcp__")) ? str_sub(name, 5, name.n) : STR_NONE;
-    for (size_t i = 1; i + 2 < rest.n; i++)
-        if (rest.p[i] == '_' && rest.p[i + 1] == '_')
-            return arena_printf(arena, "Use %.*s of the server %.*s", STR_ARG(str_sub(rest, i + 2, rest.n)),
-                                STR_ARG(str_sub(rest, 0, i)));
-    return arena_printf(arena, "Use %.*s", STR_ARG(name));
-}
-
-/* One sentence for lists and titles, from the preview and not from the agent's own words. */
+/* The server's title of the call (tools/title.c) as one line. A call without one was made by an older server. */
 struct str body_sentence(struct arena *arena, const struct json *call)
 {
-    const struct json *preview = json_get(call, "preview");
-    struct str tool = json_text(json_get(call, "toolCall"), "name"), summary = json_text(call, "summary");
-    struct questions questions;
-    struct str sentence;
-    switch (body_kind(arena, call, &questions)) {
-    case BODY_QUESTIONS: return text_line(arena, questions.all[0].words);
-    case BODY_PLAN: return STR("Approve this plan?");
-    case BODY_USE: break;
-    }
-    if (json_get(preview, "unified") || json_get(preview, "files"))
-        sentence = sentence_of_files(arena, tool, preview);
-    else if (!str_empty(json_text(preview, "command")))
-        sentence = sentence_of_command(arena, call, preview);
-    else if (str_starts(tool, STR("mcp__")))
-        sentence = sentence_of_tool(arena, tool);
-    else if (str_empty(summary)) /* a rule answered: nobody was asked */
-        sentence = arena_printf(arena, "%.*s %.*s", STR_ARG(tool),
-                                STR_ARG(text_summary(arena, json_get(json_get(call, "toolCall"), "input"))));
-    else
-        sentence = summary;
-    return text_line(arena, sentence);
+    static const char *const members[] = {"verb", "object", "tail"};
+    const struct json *title = json_get(call, "title");
+    struct str where = json_text(title, "where");
+    BUF_SCOPE(buf, BODY_BYTES_MAX);
+    if (!title)
+        return text_line(arena, json_text(call, "summary"));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!str_empty(json_text(title, members[i])))
+            BUF_ADD(&buf, buf.n ? STR(" ") : STR(""), json_text(title, members[i]));
+    if (where.n)
+        BUF_ADD(&buf, STR(" in "), where);
+    return text_line(arena, buf_str(&buf));
 }
 
 struct str body_headline(struct arena *arena, const struct json *call)

@@ -20,7 +20,7 @@ static const char list_text[] =
     "\"agent\":\"" EVIL "\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,"
     "\"reason\":{\"why\":\"no rule\"},\"preview\":{\"type\":\"command\",\"command\":\"make test " EVIL "\"},"
     "\"parts\":[{\"text\":\"make\",\"effect\":\"allow\",\"rule\":\"Bash(make:*)\"},"
-    "{\"text\":\"rm\",\"effect\":\"deny\"}],"
+    "{\"text\":\"rm\",\"effect\":\"deny\"}],\"title\":{\"kind\":\"Run a command\",\"verb\":\"Run 2 commands\"},"
     "\"suggestions\":[{\"label\":\"this\",\"rules\":[\"Bash(make test)\"]}],\"digest\":\"d1\"},"
     "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Write\",\"input\":{\"file_path\":\"/x\","
     "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\","
@@ -28,6 +28,7 @@ static const char list_text[] =
     "\"preview\":{\"type\":\"diff\",\"file_path\":\"/p/x\",\"cwd\":\"/p\",\"is_new_file\":false,"
     "\"unified\":[\"--- a/x\","
     "\"+++ b/x\",\"@@ -7 +7,2 @@\",\"-old\",\"+new\",\"+newer\"]},"
+    "\"title\":{\"kind\":\"Write a file\",\"verb\":\"Replace\",\"object\":\"x\"},"
     "\"suggestions\":[],\"digest\":\"d2\"}]";
 
 static void take(struct tui *tui, const char *text)
@@ -208,7 +209,7 @@ static void a_wide_screen_has_the_list_beside_the_call(void **state)
     screen = tui_draw(&arena, &tui);
     assert_int_equal(screen.lines[1].split, 43);
     assert_true(str_has(screen.lines[1].text, STR("make test")));
-    assert_true(str_has(screen.lines[2].text, STR("/x")) || str_has(screen.lines[2].text, STR("x")));
+    assert_true(str_has(screen.lines[2].text, STR("Replace x")));
     assert_true(str_has(screen.lines[1].beside, STR("1 of 2")));
     assert_true(str_has(screen.lines[2].beside, STR("Run 2 commands")));
     assert_int_equal(screen.lines[21].split, 43);
