@@ -1,5 +1,5 @@
 /* The number waiting, wherever it can be seen: title, icon, notification, sound. */
-import { sentence } from "./words";
+import { callTitle } from "./words";
 import { state, type Item } from "./store";
 import { notify } from "./worker";
 
@@ -39,7 +39,7 @@ export function alertNew(came: Item[], count: number): void {
   if (state.prefs.sound) beep();
   if (!state.prefs.notify || typeof Notification === "undefined" || Notification.permission !== "granted" || !document.hidden) return;
   // The kind of act, not its content: a notification is read by whoever stands beside.
-  const words = came.length > 1 ? `${came.length} new requests` : sentence(came[0].p).kind;
+  const words = came.length > 1 ? `${came.length} new requests` : callTitle(came[0].p).kind;
   void notify(`Nod: ${count} waiting`, { body: words, tag: "nod", icon: "/icon-192.png" });
 }
 

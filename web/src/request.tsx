@@ -14,7 +14,7 @@ import { isAnswered, sendAnswers } from "./question";
 import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
-import { DECISIONS, isPlan, isQuestion, MODES, sentence, takesReply, warnings } from "./words";
+import { DECISIONS, isPlan, isQuestion, MODES, callTitle, takesReply, warnings } from "./words";
 import { SIGNS } from "./risk";
 import { useSeen } from "./seen";
 import { Turns } from "./turns";
@@ -67,7 +67,7 @@ export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) 
       <span class={`chip ${own}`}><Shown text={of ? `${name}, sub-agent of ${of}` : name} line /></span>
       <Ages p={p} />
       <Marks item={item} tag="chip" />
-      {cwd && !sentence(p).tail.endsWith(shortPath(cwd)) && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      {cwd && callTitle(p).where !== cwd && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
       {p.box && <span class="chip" title="Nod runs this command itself">{BOXES[p.box]}</span>}
       {p.preview.executor && <span class="chip" title="The server has not looked at the files itself">as the executor of <Shown text={p.preview.executor} line /> sees it</span>}
       <Copy text={id} short={id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-5)}` : id} />
@@ -106,9 +106,10 @@ export function Why({ p }: { p: Pending }) {
 }
 
 export function Heading({ p, level = 1 }: { p: Pending; level?: 1 | 2 }) {
-  const said = sentence(p);
+  const title = callTitle(p);
   const Tag = level === 1 ? "h1" : "h2";
-  return <Tag tabIndex={-1}>{said.verb} {said.object && <span class="mono object"><Shown text={said.object} line /></span>} <Shown text={said.tail} line /></Tag>;
+  const tail = title.where ? `in ${shortPath(title.where)}` : title.tail ?? "";
+  return <Tag tabIndex={-1}>{title.verb} {title.object && <span class="mono object"><Shown text={title.object} line /></span>} <Shown text={tail} line /></Tag>;
 }
 
 export function Warnings({ p }: { p: Pending }) {

@@ -25,9 +25,10 @@ export interface Preview {
   note?: string; error?: string; problem?: string; original_content?: string; new_content?: string; before?: string; after?: string;
 }
 export interface Suggestion { label?: string; rules: string[]; warning?: string }
+export interface Title { kind: string; verb?: string; object?: string; tail?: string; where?: string } // where: the folder a command would run in
 export interface Pending {
   toolCallId: string; sessionId: string; threadId: string; toolCall: { id: string; name: string; input: { [key: string]: Json } };
-  agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
+  agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; title?: Title; preview: Preview;
   suggestions: Suggestion[]; parts?: Part[]; digest: string;
   warnings?: string[];   // the preview's warnings, where the list leaves the preview out
   risk?: string[]; riskWords?: string[]; risky?: boolean;   // classes of risk, the same in words; risky: not to be allowed together with others

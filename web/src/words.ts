@@ -1,75 +1,14 @@
-/* A request in plain words, made from the real call and never from what the agent says about it. */
-import { compare } from "./preview/difference";
-import { byteLength, bytes, hasHidden, relative, shortPath } from "./text";
+/* A request in plain words: the server's title of it, its kind, its warnings. */
+import { hasHidden } from "./text";
 import { isAtPart, toneOf, type Tone } from "./risk";
-import type { Json, Pending, Preview } from "./types";
+import type { Json, Pending, Preview, Title } from "./types";
 
 export interface Warning { words: string; grave: boolean; tone: Tone }
 
 const text = (value: Json | undefined): string => typeof value === "string" ? value : "";
-const count = (n: number, one: string, many = one + "s"): string => `${n} ${n === 1 ? one : many}`;
 
-function changedLines(before: string, after: string): number {
-  const lines = compare(before, after);
-  return Math.max(lines.filter((line) => line.kind === "+").length, lines.filter((line) => line.kind === "-").length);
-}
-
-export interface Sentence { kind: string; verb: string; object: string; tail: string }
-
-const said = new WeakMap<Pending, Sentence>();
-export function sentence(p: Pending): Sentence {
-  let known = said.get(p);
-  if (!known) said.set(p, known = makeSentence(p));
-  return known;
-}
-
-function questionWords(questions: Json[]): string {
-  const first = questions[0];
-  const words = first !== null && typeof first === "object" && "question" in first ? String(first.question) : "";
-  return questions.length > 1 ? `${count(questions.length, "question")} for you` : words || "A question for you";
-}
-
-function makeSentence(p: Pending): Sentence {
-  const { name, input } = p.toolCall, preview = p.preview;
-  const cwd = preview.cwd;
-  const path = text(input.file_path) || text(input.notebook_path) || text(input.path);
-  const changes = /^(diff|multi_diff)$/.test(preview.type);
-  const command = preview.command ?? (changes ? "" : text(input.command));
-  const say = (kind: string, verb: string, object = "", tail = ""): Sentence => ({ kind, verb, object, tail });
-  const file = path ? relative(path, cwd) : "";
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
-  if (p.cut && !mcp) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
-  if (command) {
-    const parts = p.parts?.length || preview.parts?.length || 1;
-    return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}${input.outside === true ? " outside the box" : ""}`, "", cwd ? `in ${shortPath(cwd)}` : "");
-  }
-  if (name === "Write" && path) {
-    const size = bytes(byteLength(text(input.content)));
-    const fresh = preview.is_new_file ?? preview.created ?? preview.new;
-    return say("Write a file", fresh ? "Write a new file" : fresh === false ? "Replace" : "Write", file, `(${size})`);
-  }
-  if (changes && !path && preview.files?.length) return say("Change files", `Change ${count(preview.files.length, "file")}:`, preview.files.map((one) => relative(one.file_path ?? "", cwd)).join(", "));
-  if (/^NotebookEdit$/.test(name) && preview.edit_mode) return say("Change a notebook", `${{ insert: "Insert a cell in", delete: "Delete a cell of" }[preview.edit_mode] ?? "Change a cell of"}`, file);
-  if (changes || /^(Edit|MultiEdit|NotebookEdit|StrReplace.*|apply_patch)$/i.test(name)) {
-    const sum = (key: "added" | "removed") => preview[key] !== undefined ? Number(preview[key]) : preview.files?.reduce((all, one) => all + Number(one[key] ?? 0), 0);
-    const added = sum("added"), removed = sum("removed");
-    const lines = added !== undefined || removed !== undefined ? Math.max(added ?? 0, removed ?? 0)
-      : changedLines(text(input.old_string), text(input.new_string));
-    const edits = Array.isArray(input.edits) ? input.edits.length : 0;
-    return say("Change a file", edits > 1 ? `Make ${count(edits, "change")} in` : `Change ${count(lines, "line")} in`, file || (preview.file_path ? relative(preview.file_path, cwd) : "a file"));
-  }
-  if (name === "Read") return say("Read a file", "Read", file);
-  if (/^(Glob|Grep|LS)$/.test(name)) return say("Search files", "Search", text(input.pattern) || file, path ? `in ${shortPath(path)}` : "");
-  if (/^Web(Fetch|Search)$/.test(name)) return say("Use the web", name === "WebFetch" ? "Fetch" : "Search the web for", text(input.url) || text(input.query));
-  if (name === "Net" && text(input.host)) return say("Reach a host", "Connect to", input.port ? `${text(input.host)}:${String(input.port)}` : text(input.host), text(input.for) ? `for ${text(input.for)}` : "");
-  if (/^(Task|Agent)$/.test(name)) return say("Start a sub-agent", "Start a sub-agent:", text(input.description));
-  if (isPlan(p)) return say("Approve a plan", "Approve this plan?");
-  if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
-  if (name === "McpDefinition") return say("Agree to a change", "Agree to what a server changed in", text(input.tool));
-  if (name === "McpServers") return say("Trust servers", "Trust the servers of", text(input.file));
-  if (mcp) return say("Use a tool", "Use", mcp[2], `of the server ${mcp[1]}`);
-  return say("Use a tool", "Use", name);
-}
+/* The server's title of the call: what it would do, the object as code. `kind` is the same for all calls of a kind. */
+export const callTitle = (p: Pending): Title => p.title ?? { kind: "Use a tool", tail: p.summary ?? `Use ${p.toolCall.name}` };
 
 const FIELD_TYPES = /^(string|number|integer|boolean)$/;
 const isForm = (schema: Json | undefined): boolean => {
@@ -98,8 +37,8 @@ export const toolName = (name: string): string => TOOL_NAMES[name] ?? name.repla
 export function headline(p: Pending): string {
   const command = p.preview.command ?? (kindOf(p) === "command" ? text(p.toolCall.input.command) : "");
   if (command) return command;
-  const said = sentence(p);
-  return [said.verb, said.object, said.tail].filter(Boolean).join(" ");
+  const { verb, object, tail } = callTitle(p);
+  return [verb, object, tail].filter(Boolean).join(" ");
 }
 
 /* The part of an input that tells one call from another. */
