@@ -153,11 +153,8 @@ static struct str subject_of(const struct json *input)
 
 static struct str cut_at(struct arena *arena, struct str text, size_t bytes)
 {
-    if (text.n <= bytes)
-        return text;
-    while (bytes > 0 && ((unsigned char)text.p[bytes] & 0xC0) == 0x80)
-        bytes--;
-    return arena_printf(arena, "%.*s…", STR_ARG(str_sub(text, 0, bytes)));
+    struct str start = utf8_start(text, bytes);
+    return start.n < text.n ? arena_printf(arena, "%.*s…", STR_ARG(start)) : text;
 }
 
 /* The text as one line, without control characters and characters that hide text. */
@@ -168,12 +165,12 @@ static struct str visible(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The kind of act by the call's title; a tool that Nod does not know is named. */
 static struct str act_of(struct arena *arena, const struct json *pending, struct str tool)
 {
-    if (str_is(json_text(json_get(pending, "preview"), "type"), "command"))
-        return STR("Run a command");
-    if (changes_file(pending))
-        return STR("Change a file");
+    struct str kind = json_text(json_get(pending, "title"), "kind");
+    if (kind.n && !str_is(kind, "Use a tool"))
+        return kind;
     return arena_printf(arena, "Use %.*s", STR_ARG(cut_at(arena, visible(arena, tool), TOOL_BYTES)));
 }
 

@@ -252,7 +252,7 @@ static void details_decide_how_much_is_said(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     const char *command = "{\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"make test\"}},"
-                          "\"agent\":\"claude\",\"preview\":{\"type\":\"command\"}}";
+                          "\"agent\":\"claude\",\"title\":{\"kind\":\"Run a command\"}}";
     const char *more = "{\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"ls\",\"timeout\":1}}}";
     const char *secret = "{\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"x --token abcd\"}}}";
     struct message message = {0};
