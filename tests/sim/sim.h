@@ -35,35 +35,37 @@ enum {
     CALM_MS = 120000, /* of the calm phase: everything that has a time is over by then */
 };
 
-/* Mistakes that can be made on purpose, to see that they are found; more of them are patches, in tests/mutants. */
+/* Mistakes that can be made on purpose, to see that they are found; more of them are patches, in tests/mutants. The
+ * number is a seed that finds it, tried before all others. A change of the program may make it another one, which
+ * --mistakes prints. */
 #define MISTAKES(X)                                                                     \
-    X(NONE, "none")                                                                     \
-    X(SECOND_CALL, "the store does not know that a call was made")                      \
-    X(SECOND_RESPONSE, "the store does not know that a call has a response")            \
-    X(SECOND_START, "the store does not know that a call was started")                  \
-    X(SECOND_RESULT, "the store does not know that a call has a result")                \
-    X(SECOND_ALERT, "the store does not know that there was an alert")                  \
-    X(OLD_RULES, "the store does not know that rules or tokens have changed")           \
-    X(SECOND_RUN, "a run is claimed without the need that nobody else has")             \
-    X(EARLY_TIMEOUT, "the clock of a node is a minute ahead, and nobody knows")         \
-    X(NOT_SYNCED, "a commit is acknowledged before it is synced")                       \
-    X(TORN_GROUP, "half of a group is left when the power fails")                       \
-    X(DOUBT_TAKEN_FOR_KEPT, "a commit in doubt is taken for kept")                      \
-    X(DOUBT_TAKEN_FOR_LOST, "a commit in doubt is taken for lost")                      \
-    X(DOUBT_FORGOTTEN, "a commit in doubt was kept, and nobody looks whether it stays there") \
-    X(DOUBT_BY_LAST_LINK, "a commit in doubt is found by the link of its last event alone") \
-    X(MARK_WITHOUT_LOCK, "what became of a commit is read without the lock")            \
-    X(NO_LOCK, "a group is judged and written without the lock")                        \
-    X(HISTORY_UNNOTICED, "nobody looks whether history went backwards")                 \
-    X(NO_LOOK, "a follower whose notification is lost never looks by itself")           \
-    X(FLIPPED_BYTE, "a byte of a row is flipped")                                       \
-    X(GONE_UNTOLD, "numbers that are in archives are not listed")                       \
-    X(RUNS_LEFT, "a node that starts does not look for runs that are not over")         \
-    X(OTHER_FILES, "a tool acts on files that have changed since they were compared")   \
-    X(AGENT_DECIDES, "nobody looks whether a token may decide")
+    X(NONE, 0, "none")                                                                  \
+    X(SECOND_CALL, 1, "the store does not know that a call was made")                   \
+    X(SECOND_RESPONSE, 4, "the store does not know that a call has a response")         \
+    X(SECOND_START, 428, "the store does not know that a call was started")             \
+    X(SECOND_RESULT, 150, "the store does not know that a call has a result")           \
+    X(SECOND_ALERT, 1, "the store does not know that there was an alert")               \
+    X(OLD_RULES, 25, "the store does not know that rules or tokens have changed")       \
+    X(SECOND_RUN, 2, "a run is claimed without the need that nobody else has")          \
+    X(EARLY_TIMEOUT, 1, "the clock of a node is a minute ahead, and nobody knows")      \
+    X(NOT_SYNCED, 1, "a commit is acknowledged before it is synced")                    \
+    X(TORN_GROUP, 173, "half of a group is left when the power fails")                  \
+    X(DOUBT_TAKEN_FOR_KEPT, 2, "a commit in doubt is taken for kept")                   \
+    X(DOUBT_TAKEN_FOR_LOST, 5, "a commit in doubt is taken for lost")                   \
+    X(DOUBT_FORGOTTEN, 1213, "a commit in doubt was kept, and nobody looks whether it stays there") \
+    X(DOUBT_BY_LAST_LINK, 301, "a commit in doubt is found by the link of its last event alone") \
+    X(MARK_WITHOUT_LOCK, 47, "what became of a commit is read without the lock")        \
+    X(NO_LOCK, 58, "a group is judged and written without the lock")                    \
+    X(HISTORY_UNNOTICED, 4, "nobody looks whether history went backwards")              \
+    X(NO_LOOK, 1841, "a follower whose notification is lost never looks by itself")     \
+    X(FLIPPED_BYTE, 1, "a byte of a row is flipped")                                    \
+    X(GONE_UNTOLD, 196, "numbers that are in archives are not listed")                  \
+    X(RUNS_LEFT, 5, "a node that starts does not look for runs that are not over")      \
+    X(OTHER_FILES, 89, "a tool acts on files that have changed since they were compared") \
+    X(AGENT_DECIDES, 8, "nobody looks whether a token may decide")
 
 enum mistake {
-#define X(name, words) MISTAKE_##name,
+#define X(name, seed, words) MISTAKE_##name,
     MISTAKES(X)
 #undef X
     MISTAKE_COUNT
