@@ -82,6 +82,7 @@ void event_write(struct json_out *out, const struct event *event)
 struct event event_copy(struct arena *arena, const struct event *event)
 {
     struct event copy = *event;
+    copy.made = NULL;
     ARENA_KEEP(arena, &copy.session, &copy.thread, &copy.call, &copy.actor, &copy.data);
     return copy;
 }

@@ -60,6 +60,7 @@ struct event {
     struct str call;      /* empty unless the kind is of a call */
     struct str actor;     /* name of the one that caused it: a token's name, "policy", "nod" */
     struct str data;      /* JSON object */
+    const void *made;     /* what shape_made says of `data`, as long as its append lives; NULL: it is to be read */
 };
 
 const char *event_kind_name(enum event_kind kind);

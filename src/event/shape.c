@@ -98,9 +98,8 @@ static void put_word(struct json_out *out, const struct shape_words *choice, uns
     json_put_str(out, str_of(choice->names[value]));
 }
 
-static void put_member(struct json_out *out, const struct shape_field *field, const void *member)
+static void put_value(struct json_out *out, const struct shape_field *field, const void *member)
 {
-    json_key_plain(out, (struct str){field->wire, field->wire_bytes});
     switch (field->type) {
     case SHAPE_TEXT: json_put_str(out, *(const struct str *)member); break;
     case SHAPE_RAW:
@@ -119,17 +118,36 @@ static void put_member(struct json_out *out, const struct shape_field *field, co
     }
 }
 
-void shape_write(struct json_out *out, const struct shape *shape, const void *data)
+/* Where a text or raw value stands that was written from `from` on: 0 when its bytes are not there as they are. */
+static size_t place_of(const struct shape_field *field, const struct str *text, size_t from, size_t end)
+{
+    size_t quote = field->type == SHAPE_TEXT;
+    return end - from == text->n + 2 * quote ? from + quote : 0;
+}
+
+/* `places`: one for each field, or NULL. */
+static void write_members(struct json_out *out, const struct shape *shape, const void *data, size_t places[])
 {
     json_open(out, '{');
     if (shape->change)
         json_member(out, "change", str_of(shape->change));
     for (size_t i = 0; i < shape->count; i++) {
-        const void *member = member_of(data, &shape->fields[i]);
-        if (is_there(&shape->fields[i], member))
-            put_member(out, &shape->fields[i], member);
+        const struct shape_field *field = &shape->fields[i];
+        const void *member = member_of(data, field);
+        if (!is_there(field, member))
+            continue;
+        json_key_plain(out, (struct str){field->wire, field->wire_bytes});
+        size_t from = out->buf->n;
+        put_value(out, field, member);
+        if (places && (field->type == SHAPE_TEXT || field->type == SHAPE_RAW))
+            places[i] = place_of(field, member, from, out->buf->n);
     }
     json_close(out, '}');
+}
+
+void shape_write(struct json_out *out, const struct shape *shape, const void *data)
+{
+    write_members(out, shape, data, NULL);
 }
 
 struct str shape_data(struct arena *arena, const struct shape *shape, const void *data)
@@ -138,6 +156,47 @@ struct str shape_data(struct arena *arena, const struct shape *shape, const void
     shape_write(&out, shape, data);
     CHECK(!buf.over);
     return arena_str(arena, buf_str(&buf));
+}
+
+/* What the reader would make of the bytes: `made` is a copy of what they were written from. */
+static void view_members(struct arena *arena, const struct shape *shape, struct str bytes, const size_t places[],
+                         void *made)
+{
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        char *member = (char *)made + field->offset;
+        struct str *text = (struct str *)member;
+        switch (field->type) {
+        case SHAPE_TEXT:
+        case SHAPE_RAW:
+            if (!is_there(field, member) || (field->type == SHAPE_RAW && str_is(*text, "null")))
+                *text = STR_NONE;
+            else
+                *text = places[i] ? str_sub(bytes, places[i], places[i] + text->n) : arena_str(arena, *text);
+            break;
+        case SHAPE_TEXTS: *(struct shape_texts *)member = (struct shape_texts){0}; break;
+        case SHAPE_NESTED: memset(member, 0, sizeof(void *)); break;
+        case SHAPE_FLAG:
+        case SHAPE_NUMBER:
+        case SHAPE_TIME:
+        case SHAPE_WORD: break;
+        }
+    }
+}
+
+struct str shape_made(struct arena *arena, const struct shape *shape, const void *data, const void **ret_made)
+{
+    size_t places[SHAPE_FIELDS_MAX] = {0};
+    CHECK(shape->count <= SHAPE_FIELDS_MAX);
+    JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);
+    write_members(&out, shape, data, places);
+    CHECK(!buf.over);
+    struct str bytes = arena_str(arena, buf_str(&buf));
+    void *made = arena_alloc(arena, shape->size);
+    memcpy(made, data, shape->size);
+    view_members(arena, shape, bytes, places, made);
+    *ret_made = made;
+    return bytes;
 }
 
 struct str shape_quote(struct arena *arena, struct str text)

@@ -36,6 +36,8 @@ enum shape_presence {
     SHAPE_GIVEN, /* text: left out when its pointer is NULL; a number: when it is negative */
 };
 
+enum { SHAPE_FIELDS_MAX = 24 };
+
 struct shape;
 
 struct shape_words {
@@ -88,6 +90,9 @@ struct shape {
 void shape_write(struct json_out *out, const struct shape *shape, const void *data);
 /* The JSON as a string of its own. It must fit an event. */
 struct str shape_data(struct arena *arena, const struct shape *shape, const void *data);
+/* The same, and the struct that the reader would make of it, in the arena, but without nested shapes and lists: whoever
+ * gets both need not read what this process has just written. */
+struct str shape_made(struct arena *arena, const struct shape *shape, const void *data, const void **ret_made);
 /* Reads the members that the table names; those of another type and all others are ignored. False when the text is no
  * object. */
 bool shape_read(struct arena *arena, const struct shape *shape, struct str json, void *ret_data);

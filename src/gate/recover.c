@@ -50,6 +50,16 @@ static struct str keep_part(char **at, struct str part, struct str whole, struct
     return is_part(part, whole) ? (struct str){copy.p + (part.p - whole.p), part.n} : str_pack(at, part);
 }
 
+/* A request of this process comes with what it was written from; one with something of a file is read whole. */
+static bool read_request(struct arena *arena, const struct event *request, struct data_tool_approval_request *ret_data)
+{
+    const struct data_tool_approval_request *made = request->made;
+    if (!made || !str_empty(made->in_file))
+        return READ_DATA(arena, tool_approval_request, request->data, ret_data);
+    *ret_data = *made;
+    return true;
+}
+
 /* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
  * store; only a brief is kept. */
 static void open_add(struct gate *gate, struct open_approval *approval)
@@ -59,7 +69,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     struct data_tool_approval_request data;
     struct call_key key = call_key(request->session, request->call);
     if (map_get(&gate->core.open, call_key_str(&key)) ||
-        !READ_DATA(&scratch, tool_approval_request, request->data, &data))
+        !read_request(&scratch, request, &data))
         return;
     approval->deadline_ms = data.deadline;
     struct open_approval listed = without_file(&scratch, approval, &data);

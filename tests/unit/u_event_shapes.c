@@ -3,6 +3,7 @@
 #include "u_event_pages.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "event/life.h"
 #include "event/shapes.h"
 #include "io/file.h"
@@ -34,6 +35,35 @@ static bool is_ours(enum event_kind kind, struct str data)
     return !message || str_has(data, STR("\"runId\":\"")) || str_has(data, STR("\"source\":\"person\""));
 }
 
+static bool same_text(const struct shape_field *field, const void *a, const void *b)
+{
+    const struct str *one = (const void *)((const char *)a + field->offset);
+    const struct str *other = (const void *)((const char *)b + field->offset);
+    return (field->type != SHAPE_TEXT && field->type != SHAPE_RAW) || (str_eq(*one, *other) && !one->p == !other->p);
+}
+
+/* What comes with the bytes is what is read of them; a text that stands in them as it is, is found there. */
+static void assert_made_as_read(const struct shape *shape, const void *read)
+{
+    ARENA_SCOPE(arena);
+    const void *made = NULL;
+    struct str bytes = shape_made(&arena, shape, read, &made);
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        const char *member = (const char *)made + field->offset;
+        const struct str *text = (const void *)member;
+        size_t size = field->type == SHAPE_FLAG ? sizeof(bool) : field->type == SHAPE_WORD ? sizeof(unsigned) : 8;
+        bool is_text = field->type == SHAPE_TEXT || field->type == SHAPE_RAW;
+        bool left_out = field->type == SHAPE_NESTED || field->type == SHAPE_TEXTS;
+        if (!same_text(field, made, read) ||
+            (!is_text && !left_out && memcmp(member, (const char *)read + field->offset, size) != 0))
+            fail_msg("%s.%s is not what is read", shape->name, field->wire);
+        bool inside = is_text && text->p >= bytes.p && text->p + text->n <= bytes.p + bytes.n;
+        if (is_text && text->n && !inside && (field->type == SHAPE_RAW || utf8_plain(*text) == text->n))
+            fail_msg("%s.%s is no part of the bytes", shape->name, field->wire);
+    }
+}
+
 static void assert_same_again(enum event_kind kind, struct str data)
 {
     ARENA_SCOPE(arena);
@@ -45,6 +75,7 @@ static void assert_same_again(enum event_kind kind, struct str data)
     struct str again = shape_data(&arena, shape, read);
     if (!str_eq(again, data))
         fail_msg("%s\n read:    %.*s\n written: %.*s", shape->name, STR_ARG(data), STR_ARG(again));
+    assert_made_as_read(shape, read);
 }
 
 static void kept_data_is_written_with_the_same_bytes(void **state)
@@ -122,6 +153,7 @@ static void further_data_too(void **state)
                       STR("{\"toolCallId\":\"c\",\"content\":\"x\",\"isError\":true,\"interrupted\":true,"
                           "\"supersededBy\":\"c.again\"}"));
     assert_same_again(EVENT_SESSION_CHANGED, STR("{\"change\":\"settings\",\"title\":\"\"}"));
+    assert_same_again(EVENT_SESSION_CHANGED, STR("{\"change\":\"settings\",\"title\":\"a\\\"b\\u0001\"}"));
 }
 
 static void members_of_another_type_are_passed_over(void **state)

@@ -33,18 +33,19 @@ static struct str call_data(struct arena *arena, const struct ask *ask, const st
 
 /* The digest binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the
  * contents of the files that were shown. */
-static struct str request_data(struct arena *arena, const struct ask *ask, int64_t deadline_ms)
+static struct str request_data(struct arena *arena, const struct ask *ask, int64_t deadline_ms, const void **ret_made)
 {
     const struct verdict *verdict = ask->verdict;
     struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
     char hex[DIGEST_HEX_BYTES];
     call_digest(&(struct call){.session = ask->session, .id = ask->id, .name = ask->name, .input = ask->input->raw,
                                .cwd = ask->cwd, .files = ask->files}, hex);
-    return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
-                .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown,
-                .in_file = ask->in_file, .box = ask->box, .deadline = deadline_ms,
-                .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
-                .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback);
+    struct data_tool_approval_request request = {
+        .call = ask->id, .tool = ask->name, .reason = &reason, .digest = str_of(hex), .files = ask->files,
+        .preview = ask->preview, .shown = ask->shown, .in_file = ask->in_file, .box = ask->box,
+        .deadline = deadline_ms, .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
+        .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback};
+    return shape_made(arena, shape_tool_approval_request(), &request, ret_made);
 }
 
 /* Stores the use of a rule that has a limited number of uses, together with the call. */
@@ -91,7 +92,7 @@ struct append *ask_append(const struct ask *ask, struct now now)
     (void)append_event(append, event);
     if (asked) {
         event.kind = EVENT_TOOL_APPROVAL_REQUEST;
-        event.data = request_data(arena, ask, append->deadline_ms);
+        event.data = request_data(arena, ask, append->deadline_ms, &event.made);
         (void)append_event(append, event);
     }
     return append;
