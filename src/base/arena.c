@@ -37,7 +37,7 @@ static void add_block(struct arena *arena, size_t bytes)
 }
 
 /* Not aligned and not zeroed: for texts. */
-char *arena_bytes(struct arena *arena, size_t bytes)
+char *arena_bytes_more(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
     if (!arena->blocks || (size_t)(arena->end - arena->at) < bytes)
@@ -48,7 +48,7 @@ char *arena_bytes(struct arena *arena, size_t bytes)
 }
 
 /* Aligned to 16 bytes and zeroed: for structs. The first byte of a block is aligned. */
-void *arena_alloc(struct arena *arena, size_t bytes)
+void *arena_alloc_more(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
     size_t skew = (size_t)(-(uintptr_t)arena->at & 15);

@@ -21,11 +21,33 @@ struct arena {
     char *end;
 };
 
-/* Zeroed, aligned for any type. */
-void *arena_alloc(struct arena *arena, size_t bytes);
+/* From a block of its own when the last one has not more room than this. */
+void *arena_alloc_more(struct arena *arena, size_t bytes);
+char *arena_bytes_more(struct arena *arena, size_t bytes);
+
+/* Zeroed, aligned for any type. Here, so that the compiler clears a struct of known size without a call. */
+static inline void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    size_t skew = (size_t)(-(uintptr_t)arena->at & 15), room = (size_t)(arena->end - arena->at);
+    if (room < skew || room - skew <= bytes)
+        return arena_alloc_more(arena, bytes);
+    char *p = arena->at + skew;
+    arena->at = p + bytes;
+    return memset(p, 0, bytes);
+}
+
 void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count);
+
 /* Uninitialised bytes, aligned to nothing. */
-char *arena_bytes(struct arena *arena, size_t bytes);
+static inline char *arena_bytes(struct arena *arena, size_t bytes)
+{
+    if ((size_t)(arena->end - arena->at) <= bytes)
+        return arena_bytes_more(arena, bytes);
+    char *p = arena->at;
+    arena->at += bytes;
+    return p;
+}
+
 /* A copy with a terminator after it (not counted in n). */
 struct str arena_str(struct arena *arena, struct str s);
 /* Copies of texts in their place: ARENA_KEEP(arena, &ask->name, &ask->cwd). */

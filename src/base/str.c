@@ -10,16 +10,6 @@ size_t str_index(struct str s, const char *const words[], size_t count)
     return i;
 }
 
-bool str_starts(struct str s, struct str prefix)
-{
-    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
-}
-
-bool str_ends(struct str s, struct str suffix)
-{
-    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
-}
-
 /* Eight bytes at once: they may differ in the bit of the case only, and only where it is that of a letter. */
 static bool same_eight(const char *a, const char *b)
 {
@@ -59,12 +49,6 @@ int str_cmp(struct str a, struct str b)
     return a.n < b.n ? -1 : a.n > b.n;
 }
 
-size_t str_find(struct str s, char c)
-{
-    const char *hit = s.n ? memchr(s.p, c, s.n) : NULL;
-    return hit ? (size_t)(hit - s.p) : s.n;
-}
-
 bool str_has(struct str s, struct str part)
 {
     return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
@@ -79,13 +63,6 @@ struct str str_trim(struct str s)
     while (s.n && blank(s.p[s.n - 1]))
         s.n--;
     return s;
-}
-
-struct str str_cut(struct str s, char c, struct str *rest)
-{
-    size_t at = str_find(s, c);
-    *rest = at < s.n ? str_sub(s, at + 1, s.n) : (struct str){0};
-    return str_sub(s, 0, at);
 }
 
 struct str str_pack(char **at, struct str s)

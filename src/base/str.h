@@ -55,17 +55,37 @@ size_t str_index(struct str s, const char *const words[], size_t count);
 #define STR_IN(s, words) \
     (str_index(s, words, sizeof(words) / sizeof *(words)) < sizeof(words) / sizeof *(words))
 
-bool str_starts(struct str s, struct str prefix);
-bool str_ends(struct str s, struct str suffix);
+/* Short ones stand here: where the other text is a literal, the compiler compares its bytes without a call. */
+static inline bool str_starts(struct str s, struct str prefix)
+{
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+static inline bool str_ends(struct str s, struct str suffix)
+{
+    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+}
+
 /* ASCII letters compared without regard to case. */
 bool str_same_letters(struct str a, struct str b);
 int str_cmp(struct str a, struct str b);
 /* The index of the first `c`, or s.n. */
-size_t str_find(struct str s, char c);
+static inline size_t str_find(struct str s, char c)
+{
+    const char *hit = s.n ? memchr(s.p, c, s.n) : NULL;
+    return hit ? (size_t)(hit - s.p) : s.n;
+}
+
 bool str_has(struct str s, struct str part);
 struct str str_trim(struct str s);
 /* Splits at the first `c`: what is before it is returned, `*rest` is what follows (empty when none). */
-struct str str_cut(struct str s, char c, struct str *rest);
+static inline struct str str_cut(struct str s, char c, struct str *rest)
+{
+    size_t at = str_find(s, c);
+    *rest = at < s.n ? str_sub(s, at + 1, s.n) : (struct str){0};
+    return str_sub(s, 0, at);
+}
+
 /* Each part of `rest`, a variable that is empty in the end: STR_EACH(line, text, '\n') { … } */
 #define STR_EACH(part, rest, c) \
     for (struct str part; !str_empty(rest) && (part = str_cut((rest), (c), &(rest)), true);)

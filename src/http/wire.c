@@ -40,7 +40,7 @@ static struct rc parse_host(struct str where, struct wire_address *address, stru
 struct rc wire_parse(const char *url, struct wire_address *ret_address, struct err *err)
 {
     struct wire_address address = {0};
-    struct str s = str_of(url);
+    struct str s = {url, strlen(url)};
     (void)snprintf(address.words, sizeof address.words, "%s", url);
     if (str_starts(s, STR("unix:"))) {
         struct str path = str_sub(s, 5, s.n);

@@ -23,7 +23,8 @@ struct stream_reading {
 /* "https://host" of a URL. */
 static struct str origin_of(struct str url)
 {
-    struct str rest = str_sub(url, strlen("https://"), url.n); /* of http:// too: its host is not empty */
+    size_t scheme = strlen("https://"); /* of http:// too: its host is not empty */
+    struct str rest = str_sub(url, url.n < scheme ? url.n : scheme, url.n);
     return str_sub(url, 0, url.n - rest.n + str_find(rest, '/'));
 }
 
