@@ -34,8 +34,12 @@ struct rc json_parse(struct arena *arena, struct str text, const struct json **r
 struct rc json_parse_given(struct arena *arena, struct str text, const struct json **ret_value, struct err *err);
 
 /* The member of that name, NULL when there is none (or `object` is NULL or no object). */
-const struct json *json_get(const struct json *object, const char *key);
 const struct json *json_get_str(const struct json *object, struct str key);
+static inline const struct json *json_get(const struct json *object, const char *key)
+{
+    return json_get_str(object, str_of(key));
+}
+
 /* The first child of the member of that name; NULL when there is no such member, or it is empty. */
 const struct json *json_first(const struct json *object, const char *key);
 /* The text of a string member, STR_NONE when it is missing or no string. */

@@ -15,7 +15,8 @@ enum json_item_kind {
 };
 
 struct json_item {
-    const char *key; /* NULL: a value in a list */
+    const char *key;    /* NULL: a value in a list */
+    unsigned key_bytes; /* of a key that stands in the source; 0: not known */
     enum json_item_kind kind;
     union {
         struct str text;
@@ -26,8 +27,14 @@ struct json_item {
     };
 };
 
+static inline unsigned json_item_key_bytes(const char *key)
+{
+    return key && __builtin_constant_p(strlen(key)) ? (unsigned)strlen(key) : 0;
+}
+
 #define JSON_ITEM(name, item_kind, member, value) \
-    ((struct json_item){.key = (name), .kind = (item_kind), .member = (value)})
+    ((struct json_item){ \
+        .key = (name), .key_bytes = json_item_key_bytes(name), .kind = (item_kind), .member = (value)})
 #define JSON_ITEM_OF(type, item_kind, member) \
     static inline struct json_item json_item_of_##member(const char *key, type value) \
     { \
@@ -76,7 +83,18 @@ struct str json_item_str(struct arena *arena, const struct json_item *item);
  */
 #define JSON_LIST(out, key) \
     for (bool in_list = json_list_begin((out), (key)); in_list; in_list = json_list_end(out))
-bool json_list_begin(struct json_out *out, const char *key); /* true */
-bool json_list_end(struct json_out *out);                    /* false */
+static inline bool json_list_begin(struct json_out *out, const char *key)
+{
+    if (key)
+        json_key(out, key);
+    json_open(out, '[');
+    return true;
+}
+
+static inline bool json_list_end(struct json_out *out)
+{
+    json_close(out, ']');
+    return false;
+}
 
 #endif

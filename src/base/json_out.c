@@ -132,7 +132,7 @@ static inline size_t copy_escaped(char **at, struct str s)
 }
 
 /* The text from `i` on, of whatever kind, and the closing quote. */
-static void put_rest(struct buf *buf, struct str s, size_t i)
+static __attribute__((noinline)) void put_rest(struct buf *buf, struct str s, size_t i)
 {
     while (i < s.n) {
         size_t n = plain_run(s, i);
@@ -149,17 +149,21 @@ static void put_rest(struct buf *buf, struct str s, size_t i)
     put_byte(buf, '"');
 }
 
-/* Mostly all in one piece. Not long texts, because this takes room for twice their bytes before it is known what they
- * need. */
-static void put_quoted(struct buf *buf, struct str s)
+/* A comma if it is due, and the text. Mostly all in one piece. Not long texts, because this takes room for twice their
+ * bytes before it is known what they need. */
+static inline void put_quoted(struct buf *buf, struct str s, bool comma_due)
 {
-    size_t most = 2 * s.n + 2;
+    size_t most = 2 * s.n + 3;
     char *to = s.n <= AT_ONCE_BYTES && most <= buf->max - buf->n ? room(buf, most) : NULL;
     if (!to) {
+        if (comma_due)
+            put_byte(buf, ',');
         put_byte(buf, '"');
         put_rest(buf, s, 0);
         return;
     }
+    *to = ',';
+    to += comma_due;
     *to++ = '"';
     size_t i = s.n ? copy_escaped(&to, s) : 0;
     if (i == s.n)
@@ -192,16 +196,15 @@ void json_key_plain(struct json_out *out, struct str key)
 
 void json_key_str(struct json_out *out, struct str key)
 {
-    comma(out);
-    put_quoted(out->buf, key);
+    put_quoted(out->buf, key, out->comma);
     put_byte(out->buf, ':');
     out->comma = false;
 }
 
 void json_put_str(struct json_out *out, struct str value)
 {
-    comma(out);
-    put_quoted(out->buf, value);
+    put_quoted(out->buf, value, out->comma);
+    out->comma = true;
 }
 
 void json_put_u64(struct json_out *out, uint64_t value)
@@ -247,8 +250,7 @@ void json_put_time(struct json_out *out, int64_t at_ms)
 {
     char text[STAMP_BYTES];
     stamp_format(at_ms, text);
-    comma(out);
-    put_quoted(out->buf, str_of(text));
+    json_put_str(out, str_of(text));
 }
 
 void json_put_member(struct json_out *out, const struct json *member)
@@ -270,7 +272,9 @@ void json_put_item(struct json_out *out, const struct json_item *item)
     if ((optional && str_empty(item->text)) || (item->kind == JSON_ITEM_FLAG && !item->flag) ||
         item->kind == JSON_ITEM_NOTHING)
         return;
-    if (item->key)
+    if (item->key_bytes)
+        json_key_plain(out, (struct str){item->key, item->key_bytes});
+    else if (item->key)
         json_key(out, item->key);
     switch (item->kind) {
     case JSON_ITEM_OR_NULL:
@@ -302,20 +306,6 @@ void json_put_items(struct json_out *out, const struct json_item *items)
 {
     for (; items->kind != JSON_ITEM_END; items++)
         json_put_item(out, items);
-}
-
-bool json_list_begin(struct json_out *out, const char *key)
-{
-    if (key)
-        json_key(out, key);
-    json_open(out, '[');
-    return true;
-}
-
-bool json_list_end(struct json_out *out)
-{
-    json_close(out, ']');
-    return false;
 }
 
 struct str json_item_str(struct arena *arena, const struct json_item *item)

@@ -30,9 +30,22 @@ static struct str shortened(struct str s)
     return str_sub(s, 0, s.n < VALUE_BYTES_MAX ? s.n : VALUE_BYTES_MAX);
 }
 
+/* Which of 16 bytes cannot stand without quotes. */
+static utf8_sixteen quoted_of_16(utf8_sixteen bytes)
+{
+    return utf8_not_plain(bytes) | (utf8_sixteen)((bytes == ' ') | (bytes == '='));
+}
+
+/* Most are ids, which are looked at 16 bytes at once; the last 16 overlap those before. */
 static bool needs_quotes(struct str s)
 {
-    return s.n == 0 || utf8_plain(s) < s.n || memchr(s.p, ' ', s.n) || memchr(s.p, '=', s.n);
+    utf8_sixteen quoted = {0};
+    if (s.n < 16)
+        return s.n == 0 || utf8_plain(s) < s.n || memchr(s.p, ' ', s.n) || memchr(s.p, '=', s.n);
+    for (size_t i = 0; i + 16 < s.n; i += 16)
+        quoted |= quoted_of_16(utf8_load_16(s.p + i));
+    quoted |= quoted_of_16(utf8_load_16(s.p + s.n - 16));
+    return utf8_first_of_16(quoted) < 16;
 }
 
 static void put_text(struct buf *line, struct str s)
@@ -62,11 +75,7 @@ static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, c
 {
     char stamp[STAMP_BYTES];
     stamp_format(now_ms, stamp);
-    buf_put(line, STR("time="));
-    buf_puts(line, stamp);
-    buf_put(line, STR(" level="));
-    buf_puts(line, names[level]);
-    buf_put(line, STR(" msg="));
+    BUF_ADD(line, STR("time="), str_of(stamp), STR(" level="), str_of(names[level]), STR(" msg="));
     put_text(line, str_of(what));
     for (; fields->key; fields++) {
         put_key(line, str_of(fields->key));

@@ -57,10 +57,11 @@ static inline utf8_sixteen utf8_load_16(const char *p)
     return bytes;
 }
 
-/* Which of 16 bytes are not plain. */
+/* Which of 16 bytes are not plain. One more than 0x7f is negative, too. */
 static inline utf8_sixteen utf8_not_plain(utf8_sixteen bytes)
 {
-    return (utf8_sixteen)((bytes < 0x20) | (bytes == '"') | (bytes == '\\') | (bytes == 0x7f));
+    utf8_sixteen more = (utf8_sixteen)((unsigned char __attribute__((vector_size(16))))bytes + 1);
+    return (utf8_sixteen)((more < 0x21) | (bytes == '"') | (bytes == '\\'));
 }
 
 /* How many of 16 bytes stand before the first that is not plain. */

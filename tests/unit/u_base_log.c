@@ -153,6 +153,27 @@ static void long_values(void **state)
     }
 }
 
+/* A byte that needs quotes is found at every place of texts of every length, and only such a byte brings them. */
+static void quotes_where_needed(void **state)
+{
+    static const char needing[] = {' ', '=', '"', '\\', '\n', '\x7f', '\xff'};
+    (void)state;
+    log_setup(LOG_INFO, false);
+    for (size_t n = 1; n <= 40; n++) {
+        for (size_t at = 0; at <= n; at++) {
+            ARENA_SCOPE(arena);
+            char text[40];
+            memset(text, 'x', n);
+            if (at < n)
+                text[at] = needing[(n + at) % sizeof needing];
+            catch_begin();
+            log_line(LOG_INFO, "m", LOG_S("v", ((struct str){text, n})));
+            struct str line = behind_time(catch_end(&arena));
+            assert_int_equal(str_starts(line, STR("level=info msg=m v=\"")), at < n);
+        }
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -171,7 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_and_value), cmocka_unit_test(levels),      cmocka_unit_test(hostile_text),
-        cmocka_unit_test(as_json),       cmocka_unit_test(long_values),
+        cmocka_unit_test(as_json),       cmocka_unit_test(long_values), cmocka_unit_test(quotes_where_needed),
     };
     return cmocka_run_group_tests_name("base/log", tests, setup, teardown);
 }
