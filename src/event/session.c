@@ -164,7 +164,7 @@ void session_apply(struct session *session, const struct event *event)
     if (event->seq <= session->changed_seq || event->kind != EVENT_SESSION_CHANGED)
         return;
     session->changed_seq = event->seq;
-    struct str change = shape_change(event->data); /* an unknown one is reported by `nod verify` */
+    struct str change = shape_change(event->data); /* an unknown one, of a newer program, changes nothing */
     if (str_is(change, "created"))
         take_created(session, &scratch, event);
     else if (str_is(change, "thread"))

@@ -61,7 +61,7 @@ static struct str proxied_root(const struct ask *ask, struct str source)
     return arena_printf(ask->op.arena, SERVERS_TOLD "%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
 }
 
-/* For proxies (`nod mcp proxy`): each tool that a server lists is compared with its pin. */
+/* For proxies (`nod mcp proxy`): a tool that is about to be called is compared with its pin. */
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
                     struct gate_news *ret_news, struct err *err)
 {
