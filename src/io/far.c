@@ -1,7 +1,8 @@
 /* The list of far mounts, and threads that wait for them.
  *
  * Everything is under one lock. A thread that nobody waits for any more may hang until its mount answers or the process
- * ends; there are at most THREADS_MOST, and a mount that was silent is not asked again for SILENT_US.
+ * ends; there are at most THREADS_MOST, OF_MOUNT_MOST of them on one mount, so that it leaves some for others, and a
+ * mount that was silent is not asked again for SILENT_US. What cannot be asked counts as what did not answer.
  */
 #include "io/far.h"
 
@@ -20,6 +21,7 @@ enum {
     ANSWER_MS = 250,
     SILENT_US = 5 * 1000000,
     THREADS_MOST = 16,
+    OF_MOUNT_MOST = 4,
     LIST_BYTES_MAX = 1 << 20,
     STACK_BYTES = 256 << 10,
 };
@@ -27,6 +29,7 @@ enum {
 struct far_mount {
     struct str at;
     int64_t silent_us; /* it is not asked before */
+    unsigned threads;  /* that are at work on it, or hang there */
     struct far_mount *next;
 };
 
@@ -74,6 +77,17 @@ static struct str unescape(struct arena *arena, struct str text)
     return (struct str){out, n};
 }
 
+static void add_mount(struct far_mount *mount, struct far_mount **list)
+{
+    for (const struct far_mount *old = mounts; old; old = old->next)
+        if (str_eq(old->at, mount->at)) {
+            mount->silent_us = old->silent_us;
+            mount->threads = old->threads;
+        }
+    mount->next = *list;
+    *list = mount;
+}
+
 /* ID PARENT DEVICE ROOT AT OPTIONS… - TYPE SOURCE OPTIONS. Where all lies on a far mount there is nothing to spare. */
 static void take_line(struct arena *arena, struct str line, struct far_mount **list)
 {
@@ -87,13 +101,10 @@ static void take_line(struct arena *arena, struct str line, struct far_mount **l
         return;
     struct far_mount *mount = arena_new(arena, struct far_mount);
     mount->at = unescape(arena, at);
-    for (const struct far_mount *old = mounts; old; old = old->next)
-        if (str_eq(old->at, mount->at))
-            mount->silent_us = old->silent_us;
-    mount->next = *list;
-    *list = mount;
+    add_mount(mount, list);
 }
 
+/* Without a list, or with a part of it, every path is far: the mount at nothing is that of all. */
 static void read_list(void)
 {
     ARENA_SCOPE(scratch);
@@ -101,7 +112,7 @@ static void read_list(void)
     struct far_mount *list = NULL;
     char *text = arena_bytes(&scratch, LIST_BYTES_MAX);
     size_t n = 0;
-    ssize_t got = lseek(list_fd, 0, SEEK_SET) == 0 ? 1 : 0;
+    ssize_t got = list_fd >= 0 && lseek(list_fd, 0, SEEK_SET) == 0 ? 1 : -1;
     while (got > 0 && n < LIST_BYTES_MAX) {
         got = read(list_fd, text + n, LIST_BYTES_MAX - n);
         n += got > 0 ? (size_t)got : 0;
@@ -109,6 +120,8 @@ static void read_list(void)
     struct str left = {text, n};
     while (left.n)
         take_line(&arena, str_cut(left, '\n', &left), &list);
+    if (got != 0)
+        add_mount(arena_new(&arena, struct far_mount), &list);
     arena_done(&list_arena);
     list_arena = arena;
     mounts = list;
@@ -121,17 +134,17 @@ static void begin(void)
     CHECK(pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) == 0);
     CHECK(pthread_cond_init(&ended, &steady) == 0);
     CHECK(pthread_condattr_destroy(&steady) == 0);
-    list_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    if (list_fd >= 0)
-        read_list();
 }
 
 bool far_any(void)
 {
     CHECK(pthread_once(&once, begin) == 0);
     LOCK_SCOPE(&lock_of_all);
+    bool opened = list_fd < 0;
+    if (opened)
+        list_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     struct pollfd changed = {.fd = list_fd, .events = POLLPRI};
-    if (list_fd >= 0 && poll(&changed, 1, 0) > 0)
+    if (opened || poll(&changed, 1, 0) > 0)
         read_list();
     return mounts != NULL;
 }
@@ -169,6 +182,9 @@ static void *do_work(void *arg)
     work->run(work);
     LOCK_SCOPE(&lock_of_all);
     threads--;
+    for (struct far_mount *mount = mounts; mount && work->counted; mount = mount->next)
+        if (str_eq(mount->at, work->at) && mount->threads) /* it may be mounted anew */
+            mount->threads--;
     if (work->left)
         far_free(work);
     else
@@ -191,8 +207,14 @@ static bool start_thread(struct far_work *work)
     bool started = pthread_create(&thread, &attributes, do_work, work) == 0;
     CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     CHECK(pthread_attr_destroy(&attributes) == 0);
-    threads += started;
     return started;
+}
+
+/* The lock is held. */
+static bool may_ask(const struct far_mount *mount)
+{
+    bool silent = mount && (clock_steady_us() < mount->silent_us || mount->threads >= OF_MOUNT_MOST);
+    return !silent && threads < THREADS_MOST;
 }
 
 bool far_do(struct far_work *work, struct str path)
@@ -204,11 +226,15 @@ bool far_do(struct far_work *work, struct str path)
     until.tv_nsec %= 1000000000;
     LOCK_SCOPE(&lock_of_all);
     struct far_mount *mount = mount_of(path);
-    bool silent = mount && clock_steady_us() < mount->silent_us;
-    if (silent || threads >= THREADS_MOST || !start_thread(work)) {
+    work->counted = mount != NULL;
+    work->at = mount ? arena_str(&work->arena, mount->at) : STR_NONE;
+    if (!may_ask(mount) || !start_thread(work)) {
         far_free(work);
         return false;
     }
+    threads++;
+    if (mount)
+        mount->threads++;
     while (!work->over && pthread_cond_timedwait(&ended, &lock_of_all, &until) == 0)
         continue;
     if (work->over)

@@ -14,6 +14,8 @@ struct far_work {
     struct arena arena;                 /* owns what the work needs and finds */
     bool long_work;                     /* that it has not ended in time says nothing of the mount */
     bool over, left;                    /* private: it has ended; nobody waits for it any more */
+    bool counted;                       /* private: as one of the mount at `at` */
+    struct str at;
 };
 
 /* Whether there is such a mount. The system's list is read again when it has changed. Any thread. */
@@ -22,8 +24,9 @@ bool far_any(void);
 bool far_is(struct str path);
 
 void *far_new(size_t bytes, void (*run)(struct far_work *work));
-/* Does the work on the mount that `path` lies on. False: it has not ended in time, or this mount did not answer a
- * moment ago; the work is no longer the caller's then. True: the caller takes what was found, and frees it. */
+/* Does the work on the mount that `path` lies on. False: it has not ended in time, this mount did not answer a moment
+ * ago, or too many threads hang; the work is no longer the caller's then. True: the caller takes what was found, and
+ * frees it. */
 bool far_do(struct far_work *work, struct str path);
 void far_free(struct far_work *work);
 

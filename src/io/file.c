@@ -18,7 +18,7 @@ static void close_fd(const int *fd)
 #define FD_SCOPE(name) __attribute__((cleanup(close_fd))) int name
 
 /* Each with mode 0700: a folder that we make is never readable by others, not even for a moment. */
-static struct rc make_folders(const char *path, struct err *err)
+struct rc file_make_folders(const char *path, struct err *err)
 {
     char part[4096];
     if (strlen(path) >= sizeof part)
@@ -42,7 +42,7 @@ struct rc file_own_folder(const char *path, struct err *err)
     struct stat st;
     if (path[0] == '\0')
         return err_set(err, ERR_INVALID, "the folder has no name");
-    TRY(make_folders(path, err));
+    TRY(file_make_folders(path, err));
     if (stat(path, &st) != 0)
         return err_set(err, ERR_IO, "cannot look at the folder %s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* Makes the folder and its parents, those that are missing with mode 0700. */
+struct rc file_make_folders(const char *path, struct err *err);
 /* Makes the folder (and its parents) with mode 0700, and gives one that is there that mode; refuses one that
  * anyone may write to. */
 struct rc file_own_folder(const char *path, struct err *err);

@@ -92,6 +92,18 @@ static void stat_it(struct far_work *work)
     look->there = stat(look->path.p, &look->st) == 0;
 }
 
+static void lstat_it(struct far_work *work)
+{
+    struct far_look *look = (struct far_look *)work;
+    look->there = lstat(look->path.p, &look->st) == 0;
+}
+
+static void make_it(struct far_work *work)
+{
+    struct far_look *look = (struct far_look *)work;
+    (void)file_make_folders(look->path.p, NULL).code;
+}
+
 static void read_it(struct far_work *work)
 {
     struct far_look *look = (struct far_look *)work;
@@ -117,17 +129,12 @@ static struct str follow_far(struct arena *arena, struct str path)
     return real;
 }
 
-bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat)
+/* `path` has no links, or only its last part is one. */
+static bool stat_near_or_far(struct arena *arena, struct str path, bool wary, bool itself, struct stat *ret_stat)
 {
-    bool wary = far_any();
-    struct str real = wary ? follow(arena, path, true) : path;
-    if (str_empty(real) || str_find(real, '\0') < real.n) {
-        errno = ETIMEDOUT;
-        return false;
-    }
-    if (!wary || !far_is(real))
-        return stat(arena_c(arena, real), ret_stat) == 0;
-    struct far_look *look = look_far(real, stat_it, 0);
+    if (!wary || !far_is(path))
+        return (itself ? lstat : stat)(arena_c(arena, path), ret_stat) == 0;
+    struct far_look *look = look_far(path, itself ? lstat_it : stat_it, 0);
     bool there = look && look->there;
     errno = ETIMEDOUT;
     if (there)
@@ -137,6 +144,56 @@ bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat)
         far_free(&look->work);
     }
     return there;
+}
+
+static bool fail_to_follow(void)
+{
+    errno = ETIMEDOUT;
+    return false;
+}
+
+bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat)
+{
+    bool wary = far_any();
+    struct str real = wary ? follow(arena, path, true) : path;
+    if (str_empty(real) || str_find(real, '\0') < real.n)
+        return fail_to_follow();
+    return stat_near_or_far(arena, real, wary, false, ret_stat);
+}
+
+/* The path with the links of all but its last part followed. Empty: it is too long, or its place does not answer. */
+static struct str follow_parents(struct arena *arena, struct str path)
+{
+    size_t slash = path.n;
+    while (slash && path.p[slash - 1] != '/')
+        slash--;
+    struct str parent = follow(arena, str_sub(path, 0, slash), true);
+    return str_empty(parent) ? STR_NONE : put_before(arena, str_is(parent, "/") ? STR_NONE : parent,
+                                                     str_sub(path, slash, path.n));
+}
+
+bool links_lstat(struct arena *arena, struct str path, struct stat *ret_stat)
+{
+    bool wary = far_any();
+    struct str real = wary ? follow_parents(arena, path) : path;
+    if (str_empty(real) || str_find(real, '\0') < real.n)
+        return fail_to_follow();
+    return stat_near_or_far(arena, real, wary, true, ret_stat);
+}
+
+void links_make_folder(struct arena *arena, struct str path)
+{
+    bool wary = far_any();
+    struct str real = wary ? follow(arena, path, true) : path;
+    if (str_empty(real) || str_find(real, '\0') < real.n)
+        return;
+    if (!wary || !far_is(real)) {
+        (void)file_make_folders(arena_c(arena, real), NULL).code;
+        return;
+    }
+    struct far_look *look = look_far(real, make_it, 0);
+    if (look)
+        far_free(&look->work);
 }
 
 struct rc links_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text, struct err *err)

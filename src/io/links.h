@@ -14,6 +14,10 @@
 struct str links_follow(struct arena *arena, struct str path);
 /* As stat(); errno is ETIMEDOUT when the place did not answer. */
 bool links_stat(struct arena *arena, struct str path, struct stat *ret_stat);
+/* As lstat(); errno as above. */
+bool links_lstat(struct arena *arena, struct str path, struct stat *ret_stat);
+/* Makes a folder and its parents, for its owner alone. That it was not made shows when it is looked at. */
+void links_make_folder(struct arena *arena, struct str path);
 /* As file_read; ERR_TIMEOUT when the place did not answer. */
 struct rc links_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text, struct err *err);
 /* Whether the path leads to something that exists, whether that is a regular file, and one with a second name (a hard
