@@ -7,11 +7,15 @@
 #include "gate/inner.h"
 #include "gate/boxes.h"
 
+#include "io/links.h"
 #include "io/work.h"
 #include "tools/tools.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
+
+/* Of a folder that did not answer: no box is made for it. */
+#define NO_FOLDER ((ino_t)-1)
 
 bool boxes_outside(const struct json *input) { return json_bool(input, "outside", false); }
 
@@ -45,29 +49,17 @@ static bool opens(struct gate *gate, struct arena *arena, const struct session *
            (port || !denied(gate, arena, session, facts));
 }
 
-/* Makes a folder that a rule opens for writing, with its parents: caches begin empty. */
-static void make_folder(struct arena *arena, struct str path)
-{
-    char *at = (char *)arena_c(arena, path);
-    for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(at, S_IRWXU);
-        *slash = '/';
-    }
-    (void)mkdir(at, S_IRWXU);
-}
-
 /* Looks at the disk. Symbolic links are not mounted, and a folder that is to be written is made if it is
- * missing. */
+ * missing, with its parents: caches begin empty. What does not answer stays closed. */
 static void add_path(struct arena *arena, const char *list[BOX_PATHS_MAX + 1], const struct opening *opening)
 {
     struct stat seen;
     bool writes = str_is(opening->tool, "box.write");
     const char *path = arena_c(arena, opening->what);
     if (writes && opening->is_folder)
-        make_folder(arena, opening->what);
+        links_make_folder(arena, opening->what);
     /* A link could be turned around later: what it leads to must be named itself. */
-    if (lstat(path, &seen) != 0 || S_ISLNK(seen.st_mode) ||
+    if (!links_lstat(arena, opening->what, &seen) || S_ISLNK(seen.st_mode) ||
         (S_ISSOCK(seen.st_mode) && !str_is(opening->tool, "box.socket")))
         return;
     for (size_t i = 0; i < BOX_PATHS_MAX; i++) {
@@ -127,9 +119,11 @@ struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const stru
             add(gate, arena, want->session, opened, &openings[i]);
     if (policy_plain_git(arena, json_text(want->input, "command")))
         opened->git_open = true;
-    if (stat(arena_c(arena, want->session->cwd), &seen) == 0) {
+    if (links_stat(arena, want->session->cwd, &seen)) {
         opened->project_dev = seen.st_dev;
         opened->project_ino = seen.st_ino;
+    } else if (errno == ETIMEDOUT && !str_empty(want->session->cwd)) {
+        opened->project_ino = NO_FOLDER;
     }
     return opened;
 }
