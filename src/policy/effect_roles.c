@@ -113,7 +113,7 @@ static bool jq_passes(struct effects *e, unsigned lang, size_t word, struct str 
     if ((lang != LANG_JQ && lang != LANG_YQ) || !effect_jq_harmless(value))
         return false;
     bool files = lang == LANG_YQ || (e->s->words[word].flags & (WORD_SPLITS | WORD_GLOB | WORD_BRACE));
-    if (files && !str_is(value, ".")) /* the folder itself is no file */
+    if (files && !str_is(value, ".")) /* the folder itself is not a file in it */
         role_read(e, word, value, false);
     return true;
 }

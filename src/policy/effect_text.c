@@ -338,7 +338,7 @@ struct awk {
     enum awk_before before;
     int depth, print_depth;
     bool printing;
-    char last; /* the last letter that is no blank and no newline */
+    char last; /* the last character that is neither blank nor newline */
 };
 
 /* A string; an escaped quote does not end it, a newline makes it an error. */

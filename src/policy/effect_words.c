@@ -185,7 +185,7 @@ static void read_cc(struct studying *s)
     }
 }
 
-/* -DNAME=VALUE: names of what the build runs, loads or writes. */
+/* Whether the name in -DNAME=VALUE stands for something that the build runs, loads or writes. */
 static bool define_acts(struct str name)
 {
     static const char *const tells[] = {"COMPILER", "LINKER", "LAUNCHER", "PROGRAM", "COMMAND", "TOOLCHAIN", "RULE",
@@ -238,7 +238,7 @@ static void read_defines(struct studying *s)
     }
 }
 
-/* Everything that is no option may be a file it writes. */
+/* Every word that is not an option may be a file that it writes. */
 static void read_ffmpeg(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {

@@ -429,7 +429,7 @@ static void take_operands(struct effects *e)
         size_t word = e->operands[i];
         enum table_role role = at < count ? (enum table_role)spec[at].role : ROLE_PERHAPS;
         if (e->only_reads && (role == ROLE_MOVE || role == ROLE_REMOVE || role == ROLE_WRITE))
-            role = ROLE_READ; /* an option takes the effect away: gzip -c, git clean -n */
+            role = ROLE_READ; /* with such an option (gzip -c, git clean -n) it changes nothing */
         if (role == ROLE_INTO)
             receive(e, &e->s->words[word], word, e->operands, i);
         else if (role == ROLE_SH && at == repeat) {

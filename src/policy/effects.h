@@ -33,7 +33,7 @@ struct effects {
     bool shows, names_only;            /* options of git: with contents of files, or without them */
     bool stored;                       /* operands are shown as git has stored them */
     bool guessed;                      /* a word was taken for a value because a help text says so */
-    bool handed;                       /* the other words were read by another row */
+    bool handed;                       /* the words behind `-m MODULE` were studied by the module's own row */
     struct word into_word;
     size_t into_at;
     size_t bad_word;                   /* first word of the name whose row is `bad`; 0: none, ALL_WORDS: the program */

@@ -1,5 +1,5 @@
 /* Codex' .rules: calls of prefix_rule() in a little Starlark. Calls of other functions and everything else
- * are remarked upon; a file that is no sequence of calls at all is an error. */
+ * are remarked upon; a file that is not a sequence of calls is an error. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "policy/import.h"
@@ -200,7 +200,7 @@ static struct rc read_call(struct codex_reader *r, struct codex_call *call)
 
 /* ---- to rules ---- */
 
-/* A word that a rule can name: rules part words at blanks, and a star is no word. */
+/* A word that a rule can name: rules split words at blanks, and a star is not a word. */
 static bool sayable(struct str word)
 {
     return word.n > 0 && !ANY(size_t i = 0; i < word.n; i++,
@@ -322,7 +322,7 @@ static bool is_config(struct codex_reader *r)
     return !str_empty(name) && strchr("=.-", look(&begin, 0)) && look(&begin, 0);
 }
 
-/* Two kinds of files have the same owner: rules in Starlark, and the configuration in TOML. */
+/* Codex has two kinds of files: rules in Starlark, and config.toml; the content tells which one this is. */
 struct rc import_codex(struct importing *in, struct err *err)
 {
     struct codex_reader r = {.in = in, .text = in->text, .err = err};

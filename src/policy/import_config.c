@@ -158,8 +158,7 @@ static void take_file(struct toml *t, const struct config_setting *s, struct str
     }
 }
 
-/* What is not understood counts as lost when it denies, so that the import is refused unless the person accepts it.
- */
+/* A denial that is not understood counts as lost, so that the import is refused unless the person accepts it. */
 static void take_permission(struct toml *t, const struct config_setting *s, struct str text)
 {
     struct importing *in = t->in;

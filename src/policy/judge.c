@@ -468,9 +468,9 @@ static struct verdict by_default(enum tool_class class)
 
 static bool harmless(enum tool_class class) { return class == TOOL_READ || class == TOOL_TASK; }
 
-/* What the permission mode says, and the default where it says nothing. Plan and read-only deny all that acts, also
- * where a rule allows it (decide); bypass allows all but questions to a person; acceptEdits allows edits inside the
- * session's folder. */
+/* The verdict of the permission mode, or the default where the mode has none. Plan and read-only deny all that acts,
+ * also where a rule allows it (decide); bypass allows all but questions to a person; acceptEdits allows edits inside
+ * the session's folder. */
 static struct verdict by_mode(struct judging *j)
 {
     enum tool_class class = j->q->facts->class;

@@ -56,7 +56,7 @@ struct judging {
     const struct node *pipe;    /* the first part of that pipe */
     bool inner_bad;             /* a command inside a substitution is not allowed */
     bool outside;               /* it reads outside the session's folder */
-    struct node *tree;          /* the parsed command; NULL: the call is no command */
+    struct node *tree;          /* the parsed command; NULL: the call is not a command */
     size_t part_count;          /* simple commands of the line */
     unsigned depth;             /* nesting depth of substitutions and scripts */
     /* Coverage */

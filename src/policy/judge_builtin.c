@@ -188,7 +188,8 @@ static bool lists_names(const struct node *node)
     return word_is(at->words, "find");
 }
 
-/* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
+/* The files whose names the command `node` may print: for rg and git all but hidden or untracked ones, unless an option
+ * adds them; for any other command all. */
 static enum sweep_kind sweep_of_names(const struct node *node)
 {
     const struct node *at = node;
@@ -201,7 +202,7 @@ static enum sweep_kind sweep_of_names(const struct node *node)
     return plain ? SWEEP_SHOWN : SWEEP_ALL;
 }
 
-/* A hole that is a whole name: `$f`, `src/$f`, `$(git ls-files)`. */
+/* Whether the part that only bash knows is the whole last name of the path: `$f`, `src/$f`, `$(git ls-files)`. */
 static bool whole_hole(struct str text)
 {
     size_t hole = str_find(text, WORD_HOLE);
@@ -356,7 +357,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
     return true;
 }
 
-/* Whether a part of the path is hidden: `.git`, `a/.b`; `.` and `..` are none. */
+/* Whether a part of the path is hidden: `.git`, `a/.b`; `.` and `..` do not count. */
 static bool goes_into_hidden(struct str path)
 {
     STR_EACH(part, path, '/') {
@@ -529,8 +530,8 @@ static bool transparent(struct str row)
     return STR_IN(row, wrappers);
 }
 
-/* Rows that only read; set, read and tee, whose acts are judged one by one; and wrappers. A program that the project's
- * files choose (`local`) is none, whatever its row says. */
+/* True for rows that only read, for set, read and tee, whose acts are judged one by one, and for wrappers. False for a
+ * program that the project's files choose (`local`), whatever its row says. */
 static bool is_reader(const struct study *study)
 {
     struct str name = table_str(study->table->name);

@@ -18,7 +18,7 @@ static const char *const no_rule = NO_RULE;
 struct covering {
     struct judging *j;
     const struct folder *folder;
-    const struct node *node; /* the part; NULL: a command inside another one */
+    const struct node *node; /* the part of the line; NULL: a command inside another one (`env a`) */
     const char *why; /* the best reason against it so far */
 };
 

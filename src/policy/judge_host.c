@@ -1,5 +1,5 @@
-/* Deny and ask rules on addresses hold for commands as well: a part that reaches the network, or may, and names the
- * host. */
+/* Deny and ask rules on addresses, applied to commands: such a rule stops a part that names its host and reaches the
+ * network, or may reach it. */
 #include "policy/judge.h"
 
 #include "policy/effects.h"

@@ -137,7 +137,8 @@ bool folder_strange_to_git(struct judging *j, const struct folder *folder)
 
 /* ---- rules on paths ---- */
 
-/* Looks at the rules that could speak of the path, below each of the bases they may be written from. */
+/* A search for rules on one path. A rule is written relative to one of four bases (root, session's folder, project,
+ * home), so the path is looked up below each of them. */
 struct path_search {
     struct judging *j;
     enum rule_side side;
@@ -255,7 +256,8 @@ static bool protected_in_project(const struct judging *j, struct str path)
     return STR_IN(rest, names);
 }
 
-/* Nod's own data: also through a folder above it, and by a pattern that could find it. */
+/* Whether the target is a protected name or Nod's own data, or may contain it: a folder above it that is touched as a
+ * whole (touch.tree), a pattern that could match it. */
 bool judge_target_protected(const struct judging *j, struct str target, struct touch touch)
 {
     if (target_protected(target, touch, &j->places))

@@ -501,7 +501,8 @@ static void doubt_stops(struct judging *j, const char *why)
         note_unknown(j, why);
 }
 
-/* A program of sed or awk that is not harmless may write what it names; awk puts names of files together, too. */
+/* A script of sed or awk that is not known to be harmless may write to each file that it names. awk can also compute
+ * names, so any deny or ask rule on paths may concern it. */
 static void program_stops(struct judging *j, const struct argv *argv, const struct study *study, const char *why)
 {
     if (!study->table || (study->table->reader != READER_SED && study->table->reader != READER_AWK))

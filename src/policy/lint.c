@@ -182,7 +182,7 @@ static void lint_shadowed(struct linting *l)
     bool other = judge_probe(l, l->set, true, &verdict) && verdict.rule_count == 1 && verdict.effect != EFFECT_ASK;
     own->broken = was;
     const struct verdict_rule *rule = other ? &verdict.rules[0] : NULL;
-    if (!rule || str_eq(rule->text, l->rule.text)) /* the second of two is named, not the first */
+    if (!rule || str_eq(rule->text, l->rule.text)) /* equal rules: lint_twice reports the second */
         return;
     if (lint_allows(l) && verdict.effect == EFFECT_DENY)
         lint_add(l, LINT_WARNING, STR_NONE,

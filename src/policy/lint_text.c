@@ -98,8 +98,9 @@ static bool lint_tool(struct linting *l)
 
 /* ---- commands ---- */
 
-/* How long the operator at `at` of a word is. In the middle of a word it may be quoted on the line (`grep 'a|b'`):
-   it counts at the word's end and beside a star: `x;`, `/;*`, `*|sh`. */
+/* The length of the shell operator at `at` of a rule's word; 0: it is not an operator. In the middle of a word it may
+ * have been quoted on the line (`grep 'a|b'`), so only one at an end of the word or beside a star counts: `x;`,
+ * `/;*`, `*|sh`. */
 static size_t operator_length(struct str word, size_t at)
 {
     char c = word.p[at], before = at ? word.p[at - 1] : '*';

@@ -50,7 +50,7 @@ struct places {
     struct place cwd, project, home;
 };
 
-/* Absolute, without `.`, `..`, empty components and a slash at the end; false for what is no plain path. */
+/* Absolute, without `.`, `..`, empty components and a slash at the end; false: not a plain path. */
 bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path);
 /* The absolute path without normalization, as the operating system would get it. */
 struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path);

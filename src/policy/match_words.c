@@ -39,7 +39,7 @@ struct str match_program_name(struct str word)
     return word;
 }
 
-/* ---- allow: literal ---- */
+/* ---- allow rules: every word of the rule must be on the line as it is ---- */
 
 static bool named_literally(const struct word *word)
 {

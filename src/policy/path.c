@@ -21,8 +21,8 @@ static bool odd_at(struct str path, size_t i)
     }
 }
 
-/* Refuses what shows differently than it is: hidden characters, newlines, `file:`, odd spellings that programs
- * may resolve in their own way. */
+/* False for a path that a screen shows differently (hidden characters, newlines) or that programs resolve each in its
+ * own way (`file:`, odd spellings). */
 static bool plain(struct str path)
 {
     if (str_empty(path) || path.n > LIMIT_PATH_BYTES || str_starts(path, STR("file:")))

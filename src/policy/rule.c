@@ -586,7 +586,7 @@ static struct str cut_condition(struct str *text)
 }
 
 /* An allow must be narrower than a denial may be: no rule on every tool, and `*` in an MCP tool's name only at
- * the end of whole words, because `get_*` is a promise of the server's names and `g*` is none. */
+ * the end of whole words, because `get_*` follows how servers name their tools and `g*` does not. */
 struct rc rule_for_allow(const struct rule *rule, struct err *err)
 {
     if (str_is(rule->tool, "*"))

@@ -23,7 +23,7 @@ struct rule_index {
     uint32_t mask;
     uint32_t *next;  /* by rule */
     uint64_t *hash;  /* hash values, one per rule */
-    uint32_t kinds;  /* under which kinds of keys rules lie: a bit for each, from A on */
+    uint32_t kinds;  /* kinds of keys (enum ruleset_key) that some rule has: bit 0 is 'A', bit 1 'B' */
 };
 
 /* All rules that hold for a session; immutable, freed as a whole (rule_set_free). */

@@ -258,7 +258,7 @@ static void collect(struct values *v, struct node *node)
 
 /* ---- putting them in ---- */
 
-/* The name that `$NAME` or `${NAME…}` uses at `*at`, which is set behind it; *ret_plain: without an operator. */
+/* The name in the `$NAME` or `${NAME…}` at `*at`; moves `*at` behind the name. *ret_plain: no operator follows. */
 static struct str used_variable(struct str raw, size_t *at, bool *ret_plain)
 {
     size_t from = *at + 1;

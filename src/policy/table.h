@@ -61,7 +61,7 @@
     X(SPREADS, "spreads") /* option: what it copies may lie anywhere below its target (cp -T, --parents) */ \
     X(SETTING, "setting") /* a setting of ~/.npmrc, perhaps a secret, which it prints */
 
-/* Keywords that may stand behind the semicolon. */
+/* Properties of the whole command: keywords behind the semicolon of its row. */
 #define TABLE_STYLES(X)                                                                                   \
     X(READS, "reads")         /* does nothing but read what its words name: passes without a rule */      \
     X(CHANGES, "changes")     /* changes state that no path names: a repository, a service, a database */ \

@@ -13,8 +13,8 @@
 
 /* ---- protected names ---- */
 
-/* From a folder's border on, at any depth; `*` is any text inside one name. Names, not files: what does not exist yet
- * counts as well. `secret`: looking at it is asked about, too. */
+/* Each begins at a folder's border, at any depth of a path; `*` is any text inside one name. A name is protected
+ * whether or not the file exists. `secret`: a person is also asked before it is read. */
 static const struct {
     struct str part;
     bool secret;
