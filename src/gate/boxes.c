@@ -165,7 +165,7 @@ static void put_list(struct buf *buf, const char *name, const char *const *paths
         buf_printf(buf, "%s %s\n", name, paths[i]);
 }
 
-/* The folder counts by its inode, so that another folder under the same name is another box. */
+/* The digest has the folder's inode instead of its path, so that another folder under the same name is another box. */
 struct str boxes_digest(struct arena *arena, const struct box_opened *opened)
 {
     BUF_SCOPE(buf, 1 << 20);

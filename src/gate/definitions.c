@@ -23,7 +23,7 @@ static struct str news_data(struct arena *arena, const struct server_news *news,
 
 /* ---- what is new ---- */
 
-/* Pinned without a question: there is nothing to compare it with. */
+/* The first definition of a tool is pinned without asking a person: there is no earlier one to compare it with. */
 static void add_first(struct gate_news *news, const struct server_news *one)
 {
     if (!news->pins)

@@ -60,7 +60,7 @@ void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool
  *  - a file that was shown has changed since: nothing is done, `changed` is set, and the call gets a result that
  *    names the call which takes its place (state.superseded_by), for which the person is asked again.
  *  - a call that the caller does itself (gate_tool_done_elsewhere) is started with `child` and the events `with`, in
- *    one append, and that is all; `outcome` then keeps what came of it, once, whoever calls and however often.
+ *    one append. A later execute with `outcome` stores the result; only the first of them does.
  * ERR_NOT_ALLOWED, or ERR_CONFLICT when the fence does not hold: nothing is done. */
 struct execute_outcome {
     struct str text, usage;        /* usage: JSON; may be empty */

@@ -45,7 +45,7 @@ struct mark {
     };
     struct str session, thread, call; /* a call about which a person was asked */
     struct str actor, by;             /* the person, and the id of the token */
-    int64_t until_ms;                 /* gate_snooze: reminders wait until then, the deadline does not; 0: it ends */
+    int64_t until_ms;                 /* gate_snooze: no reminders before it, the deadline stays; 0: no snooze */
     struct str person;                /* gate_assign: who is to answer; empty: anybody */
 };
 void gate_snooze(struct gate *gate, struct mark *mark);

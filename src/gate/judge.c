@@ -8,8 +8,6 @@
 
 enum { SHOWN_KEPT_BYTES = 16 << 10 };
 
-/* ---- an ask ---- */
-
 bool by_default_parse(struct str name, enum by_default *ret_by_default)
 {
     static const char *const names[] = {

@@ -304,7 +304,7 @@ static void marks_known(struct recovery *recovery)
     struct gate *gate = recovery->gate;
     const struct err *err = &recovery->marks_err;
     bool unread = gate->read_partials == UINT64_MAX;
-    if (unread && !first_of_people(gate)) { /* all of them were answered meanwhile */
+    if (unread && !first_of_people(gate)) { /* no call is left for which several people must answer */
         gate->read_partials = gate->read_open;
         unread = false;
     }

@@ -121,7 +121,7 @@ static struct statement decision_statement(const struct gate *gate, struct arena
 /* Called when the answer is checked and again when it is judged: a key may be revoked in between. */
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err)
 {
-    if (!str_empty(d->signature)) /* checked before, and keys have changed since */
+    if (!str_empty(d->signature)) /* the signature was checked before; the key may have been revoked since */
         return key_ring_find(&gate->keys, d->claim->key) ? RC_OK : err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     if (d->claim)
         return gate_check_signature(gate, d->op.arena, decision_statement(gate, d->op.arena, d, open), d->claim,

@@ -174,7 +174,7 @@ static struct rc read_only(struct arena *arena, const struct json *json, struct 
     return RC_OK;
 }
 
-/* "07:30"; -1: it is no time of the day. */
+/* "07:30"; -1: not a time of the day. */
 static int read_minute(struct str text)
 {
     uint64_t hour, minute;

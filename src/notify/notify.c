@@ -84,8 +84,8 @@ void notify_close(struct notify *n)
     for (unsigned i = 0; i < n->config.channel_count; i++)
         if (n->config.channels[i].poll_timer)
             timer_free(n->config.channels[i].poll_timer);
-    /* Threads still use it; the process ends anyway, and what they send is told of again. It stays named: a thread
-     * that ends before the process does would take the last pointer to it along, and leak detection call it lost. */
+    /* Threads still use `n`, so it is not freed; the process ends soon, and the next start sends their messages again.
+     * The static pointer keeps leak detection quiet when the last thread that points to `n` has ended. */
     if (n->busy || work_open(n->pollers)) {
         left_for_threads = n;
         work_pool_leave(n->pool);

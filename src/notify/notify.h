@@ -100,7 +100,7 @@ struct notify_press {
 struct rc notify_read_press(const struct notify *notify, struct arena *arena, const struct notify_press *press,
                             struct str *ret_token, struct err *err);
 
-/* Decides with an answer token. A repeat of what was decided is no error. */
+/* Decides with an answer token. Repeating the decision that was made is not an error. */
 struct notify_taking {
     struct op op;
     struct str token, feedback;

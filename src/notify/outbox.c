@@ -233,7 +233,8 @@ void outbox_retry(struct notify *n, struct delivery *delivery, int64_t at_ms)
     set_due(n, delivery);
 }
 
-/* One that was claimed may have been sent: its person is asked, whoever else the call was assigned to. */
+/* After a snooze or an assignment. A delivery that was claimed may have been sent, so it stays with its person, also
+ * when the call was assigned to another one. */
 static void place_again(struct notify *n, struct asked *asked)
 {
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next) {

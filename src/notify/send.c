@@ -184,7 +184,7 @@ static void give_up(struct notify *n, struct delivery *delivery)
     outbox_forget_if_over(n, delivery->asked);
 }
 
-/* The claims are kept or not: what was won is sent as one message. */
+/* Called when the claims have been stored or refused: the deliveries that this process won are sent as one message. */
 static void send_claimed(struct notify *n, struct send_job *s)
 {
     size_t won = 0;

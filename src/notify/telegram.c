@@ -77,7 +77,7 @@ static struct str write_message(struct sending *sending, struct str replaces)
     return arena_str(sending->arena, buf_str(&buf));
 }
 
-/* Replaces the text of a sent message and removes its buttons. A message that the person has deleted is no error. */
+/* Replaces the text of a sent message and removes its buttons. That the person has deleted it is not an error. */
 static struct rc withdraw(struct sending *sending, struct err *err)
 {
     struct rc rc = RC_OK;

@@ -97,7 +97,7 @@ static void find_secret(struct str text, bool run_begins, size_t *ret_name, size
     *ret_secret = more ? more - 4 : 0;
     if (more)
         return;
-    while ((more = name_at(str_sub(text, name, text.n)))) /* "Authorization: Bearer …" are two */
+    while ((more = name_at(str_sub(text, name, text.n)))) /* "Authorization: Bearer …" is two names */
         name += more;
     struct str rest = str_sub(text, name, text.n);
     secret = secret_at(rest);

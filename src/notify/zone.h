@@ -24,7 +24,7 @@ struct zone {
     bool has_summer;
 };
 
-/* NULL when it is no such file. The zone refers to its bytes, which must be in the arena or live longer. */
+/* NULL when the bytes are not such a file. The zone refers to its bytes, which must be in the arena or live longer. */
 const struct zone *zone_parse(struct arena *arena, struct str file);
 /* Seconds east of Greenwich, at a time in seconds since 1970. */
 int32_t zone_offset_s(const struct zone *zone, int64_t at_s);

@@ -72,7 +72,7 @@ struct runtime_options {
 struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options);
 /* Goes on with every run that is not over, and from then on with whatever is answered. */
 void runtime_start(struct runtime *runtime);
-/* Puts every run down where it is (it goes on after the next start); then `ended`, on the loop. */
+/* Interrupts every run (it goes on after the next start); then `ended` is called on the loop. */
 void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg);
 /* Whether a job is under way. */
 bool runtime_busy(const struct runtime *runtime);

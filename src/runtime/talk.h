@@ -27,7 +27,7 @@ struct turn {
     struct str text;             /* TURN_USER */
     const struct json *content;  /* TURN_AGENT: blocks */
     struct use *uses;            /* tool uses among these blocks, in order */
-    bool paused;                 /* the provider works on: it is asked to go on */
+    bool paused;                 /* the provider has paused its answer (pause_turn); the next request lets it go on */
     struct turn *next;
 };
 
@@ -53,7 +53,7 @@ void talk_apply(struct talk *talk, const struct event *event);
 /* The state that a reader needs to begin at this point, for a COMPACTION. */
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk);
 
-/* The parent in the form of events; NULL: the run is no sub-agent. */
+/* The parent in the form of events; NULL: the run is not a sub-agent's. */
 const struct data_parent *status_parent_data(struct arena *arena, const struct run_parent *parent);
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */

@@ -136,7 +136,7 @@ static struct execute_outcome outcome_of(struct arena *arena, const struct run_s
     return outcome;
 }
 
-/* Keeps the result of one sub-agent. Another process may have done it already: that is no failure. */
+/* Keeps the result of one sub-agent. Another process may have done it already: that is not a failure. */
 static struct rc collect(struct worker *w, const struct call *call, struct err *err)
 {
     ARENA_SCOPE(arena);

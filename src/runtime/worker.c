@@ -90,7 +90,8 @@ struct rc worker_run(struct worker *w, struct worker_run *run, struct err *err)
     return rc;
 }
 
-/* The provider searches while it answers: nobody could be asked in between. So rules decide before. */
+/* Whether the provider may search the web: it does so while it answers, when nobody can be asked, so that only a rule
+ * can allow it. */
 static bool may_search(struct gate *gate, const struct session *session)
 {
     ARENA_SCOPE(scratch);

@@ -40,7 +40,7 @@ struct out {
     struct str look;       /* to be looked up: the session is lent to the next step as op->session, if it may be seen */
     struct str judge;      /* like `look`; op->judge applies the rules of that session before the next step */
     enum work work;        /* to be done in a thread */
-    bool check;            /* keys and tokens are to be looked at, at once; op->err says what is wrong */
+    bool check;            /* op->check is to look at token and signature; the next step finds its error in op->err */
     bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
 };
 

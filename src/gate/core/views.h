@@ -25,7 +25,7 @@ struct partials {
     struct partial *first, **end;
 };
 
-/* What people have noted at a call that waits (marks.c). */
+/* Snooze and assignee of a call that waits (marks.c). */
 struct marks {
     int64_t snoozed_ms;  /* until when people are not reminded of it; 0: not snoozed */
     uint64_t snoozed_seq, assigned_seq; /* seqs of the last events; older ones do not count */

@@ -182,7 +182,8 @@ void runs_take_over(struct runs *runs, int64_t now_us, struct runs_out *out)
 
 /* ---- following ---- */
 
-/* A sub-agent whose run is over wakes the run that waits for it; a run that came to no good end ends its own. */
+/* The end of a sub-agent's run wakes the run that waits for it. A run that did not complete cancels its own sub-agents,
+ * and a main run also ends its background commands. */
 static void take_end(struct runs *runs, const struct event *event, const struct data_run_status *data,
                      struct runs_out *out)
 {
