@@ -50,7 +50,7 @@ static inline char *arena_bytes(struct arena *arena, size_t bytes)
 
 /* A copy with a terminator after it (not counted in n). */
 struct str arena_str(struct arena *arena, struct str s);
-/* Copies of texts in their place: ARENA_KEEP(arena, &ask->name, &ask->cwd). */
+/* Replaces each text by a copy in the arena: ARENA_KEEP(arena, &ask->name, &ask->cwd). */
 #define ARENA_KEEP(arena, ...) arena_keep((arena), (struct str *const[]){__VA_ARGS__, NULL})
 void arena_keep(struct arena *arena, struct str *const texts[]);
 /* A copy as of arena_str, with its ASCII letters in lower case. */

@@ -16,7 +16,7 @@ enum { AUTHORITY_DAYS = 3650, SERVER_DAYS = 397, DAY_S = 86400, SERIAL_BYTES = 1
 
 /* ---- names ---- */
 
-/* 4, 16, or 0 when it is no address. */
+/* Parses an IP address; the number of its bytes is 4 or 16, 0: `name` is not an address. */
 static int address_bytes(struct str name, unsigned char ret_bytes[16])
 {
     char text[INET6_ADDRSTRLEN];

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 enum {
-    REAP_MS = 1000,      /* how often orphans that ended are looked for */
+    REAP_MS = 1000,      /* how often orphans that have ended are reaped */
     KILL_ROUNDS = 200,   /* after so many rounds of SIGKILL the kernel ends the remaining processes */
     KILL_NAP_MS = 10,
     ARGS_FIRST = 3,      /* our own arguments: name, folder, program; the program's arguments follow */
@@ -53,7 +53,7 @@ static void report(enum supervisor_word word, int value)
 
 /* ---- the shell ---- */
 
-/* The check of the parent closes a gap: it may have died before PDEATHSIG was set. */
+/* Runs in the forked child. getppid is compared because the parent may have died before PDEATHSIG was set. */
 static _Noreturn void become_shell(char **argv, pid_t supervisor)
 {
     extern char **environ;

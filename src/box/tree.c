@@ -22,7 +22,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define NEW_ROOT "/tmp" /* a folder of the host, covered in our namespace only, after all sources were opened */
+#define NEW_ROOT "/tmp" /* a tmpfs covers the host's /tmp in our namespace, after all sources were opened */
 
 enum {
     TREES_MAX = 160,

@@ -1,5 +1,5 @@
-/* A box as words of a command line, and back. The launcher gets it this way because words need no format of their own
- * and show up in ps as what they are. */
+/* Writes a box as arguments of a command line, and reads them. The launcher gets the box this way because arguments
+ * need no file format and ps shows them. */
 #include "box/inner.h"
 
 #include "base/str.h"

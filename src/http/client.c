@@ -195,7 +195,7 @@ bool http_client_cut(const struct http_client *client) { return client->cut; }
 
 /* ---- one exchange ---- */
 
-/* A connection to whoever our identity names, and to nobody else. */
+/* Connects. At a Unix socket the server must run under the uid that our identity names. */
 static struct rc connect_to_server(struct http_client *client, struct err *err)
 {
     const struct http_identity *identity = client->identity;

@@ -195,7 +195,7 @@ static void keep_early(struct http_connection *connection, struct str bytes)
         read_off(connection);
 }
 
-/* The server's own answer to what is no request; the connection cannot go on after it. */
+/* Answers bytes that are not a request; the connection cannot go on after it. */
 static void refuse(struct http_connection *connection, const struct err *err)
 {
     struct http_reader *reader = connection->reader;
@@ -325,7 +325,7 @@ static void process(struct http_connection *connection, struct str bytes)
     settle(connection);
 }
 
-/* Has a turn on the loop: what was put off inside somebody's call happens now. */
+/* Called from the loop: does what a handler asked for while it could not be done inside the handler's call. */
 void http_connection_ready(struct http_connection *connection)
 {
     struct buf *early = connection->early;
@@ -350,7 +350,7 @@ void http_connection_ready(struct http_connection *connection)
     free(early);
 }
 
-/* The answer was written: on to the next request, unless one of both sides wanted to end. */
+/* The answer was written: reads the next request, or closes if client or server wanted that (`keep` is false). */
 void http_connection_answered(struct http_connection *connection, bool keep)
 {
     CHECK(connection->phase == PHASE_BUSY);

@@ -9,7 +9,7 @@
 #include "http/event_lines.h"
 #include "io/clock.h"
 
-#define CURL_DISABLE_TYPECHECK /* its macros would stand in the way of pointers with the functions' names */
+#define CURL_DISABLE_TYPECHECK /* its macros have the names of functions that we need as pointers */
 #include <curl/curl.h>
 #include <poll.h>
 #include <pthread.h>

@@ -94,11 +94,11 @@ struct http_certificate {
 /* Like http_listen_tcp, with TLS; once per server. */
 struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
                           int *ret_port, struct err *err);
-/* A Unix socket; a stale one is replaced. Our own user may connect, and also: */
+/* A Unix socket; a stale one is replaced. Our own user may connect, and those that `group` and `agents` add. */
 struct http_unix {
     const char *path;
-    const char *group; /* its members; NULL: none */
-    bool agents;       /* every user; requests from it have `agents` set */
+    const char *group; /* its members may connect; NULL: no group */
+    bool agents;       /* every user may connect; requests from it have `agents` set */
 };
 struct rc http_listen_unix(struct http_server *server, const struct http_unix *where, struct err *err);
 /* Stops listening, lets open answers finish, ends streams; then `ended` is called. */
@@ -124,7 +124,7 @@ void http_answer_lasting(struct http_request *request, int status, struct str co
 /* {"error":{"code","message"}} with the status of the code. */
 void http_answer_error(struct http_request *request, const struct err *err);
 void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err);
-/* Marks the sender as identified: the connection is no stranger's any more. */
+/* Marks the sender as identified: the connection is not a stranger's any more. */
 void http_known(struct http_request *request);
 /* Frees the headers, the body and the arena `spare`, so that a waiting request needs little memory. */
 void http_shed(struct http_request *request);
@@ -162,7 +162,7 @@ struct http_socket_options {
     const char *protocol; /* chosen when the client offers it; NULL: none is */
 };
 
-/* Consumes the request; answers 101, or an error when it is no valid upgrade (then NULL). */
+/* Consumes the request; answers 101, or an error when it is not a valid upgrade (then NULL). */
 struct http_socket *http_socket_start(struct http_request *request, const struct http_socket_options *options);
 bool http_socket_send(struct http_socket *socket, struct shared *text);
 size_t http_socket_queued(const struct http_socket *socket);

@@ -3,7 +3,7 @@
 
 #include "base/hex.h"
 
-/* The byte behind a '%' at s[at]; -1 when it is no escape or one that is refused. */
+/* The byte behind a '%' at s[at]; -1: not an escape, or one that is refused. */
 static int decode_escape(struct str s, size_t at, enum http_decode how)
 {
     CHECK(at < s.n && s.p[at] == '%');

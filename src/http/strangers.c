@@ -143,7 +143,7 @@ void http_known(struct http_request *request)
 
 /* ---- memory held for clients without a token ---- */
 
-/* Bytes that a connection does not read are counted, and answered by closing: the oldest stranger first. */
+/* Counts bytes of answers that the client has not read. Over the limit the oldest stranger is closed. */
 void http_strangers_hold(struct http_connection *connection, size_t bytes)
 {
     struct http_server *server = connection->server;

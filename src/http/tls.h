@@ -31,8 +31,8 @@ enum tls_state {
 };
 /* Takes bytes from the client, all of them. */
 void tls_feed(struct tls_session *session, struct str sealed);
-/* The next piece that was fed, opened; empty when there is no more: then `*ret_state` says how it stands. It lies in a
- * buffer that all sessions share. */
+/* Decrypts the next piece of the bytes that were fed; empty: there is no more, and `*ret_state` says why. The result is
+ * in a buffer that all sessions share, so it is valid until the next call. */
 struct str tls_read(struct tls_session *session, enum tls_state *ret_state);
 /* Encrypts the pieces into as few records as possible. */
 bool tls_write(struct tls_session *session, const struct str *pieces, unsigned count);

@@ -17,7 +17,8 @@ struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, str
                     struct err *err);
 /* Writes all of it; false: errno says why not. */
 bool file_put(int fd, struct str text);
-/* Writes a new file 0600 beside it, syncs, and renames: the old one or the new one, never half. */
+/* Writes the text to a temporary file (0600) in the same folder, syncs, and renames it to `path`: after a crash `path`
+ * is the old file or the new one, never a part. */
 struct rc file_write_private(const char *path, struct str text, struct err *err);
 /* SHA-256 of its bytes, however many they are. */
 struct rc file_digest(const char *path, struct digest *ret_digest, struct err *err);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process for as long as it lives: its number may be given to another one later. */
+/* Names one process for good: its pid may be given to another process later, but not with the same start time. */
 struct process_id {
     pid_t pid;
     uint64_t started; /* in ticks since the machine's start */

@@ -103,7 +103,7 @@ static void *work(void *arg)
     thread->next = pool->ended;
     pool->ended = thread;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
-    ring(pool); /* the thread that ends needs its stack until the loop has joined it */
+    ring(pool); /* the loop joins this thread, which uses its stack until it has returned */
     lock_drop(&pool->lock);
     return NULL;
 }

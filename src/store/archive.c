@@ -346,7 +346,7 @@ static void alone_done(struct alone *alone)
         alone->backend->close(alone->writer);
 }
 
-/* Frees the appends. A session that another node archived meanwhile (ERR_GONE) is no failure. */
+/* Frees the appends. A session that another node archived meanwhile (ERR_GONE) is not a failure. */
 static struct rc settle_moves(struct append *first, struct rc rc, struct archive_result *result, struct err *err)
 {
     while (first) {

@@ -69,7 +69,7 @@ static struct named *find_named(struct checking *checking, const struct archived
     return named;
 }
 
-/* What the store says of an archive is collected first; the files are looked at afterwards, each once. */
+/* Collects what a SESSION_ARCHIVED says of its file. The files are read when all events were seen, each file once. */
 static void take_event(struct checking *checking, const struct event *event)
 {
     struct named_session *session = arena_new(&checking->arena, struct named_session);

@@ -17,7 +17,7 @@ struct rc archive_file_drop(struct archive_file *file, uint64_t chain, struct er
 struct rc archive_file_end(struct archive_file *file, struct err *err);
 void archive_file_free(struct archive_file *file);
 
-/* Refuses what is no archive. */
+/* Refuses a file that is not an archive. */
 struct rc archive_file_recognise(const char *path, struct err *err);
 
 /* A store opened for reading while another process may write to it. */

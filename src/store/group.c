@@ -79,8 +79,8 @@ static struct rc try_group(const struct group_ways *ways, struct backend_handle 
     return RC_OK;
 }
 
-/* Two attempts: by memory, then with everything loaded and others kept out. A third would mean a writer without
- * the lock. */
+/* Two attempts: with the facts in memory, then, if these were out of date, with all facts read from the database under
+ * its lock. If they are out of date again, another program writes without the lock. */
 struct rc group_commit(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                        struct append *group, struct err *err)
 {

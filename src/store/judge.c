@@ -9,7 +9,7 @@
 
 #include "store/backend.h"
 
-/* ---- what a group is about ---- */
+/* ---- the facts that a group needs ---- */
 
 void facts_done(struct facts *facts)
 {

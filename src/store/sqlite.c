@@ -25,7 +25,7 @@ enum {
     TIDY_FRAMES = 4000,          /* 16 MB of log: the checkpointer is asked */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
-    STOP_FRAMES = 16000,         /* the writer waits for the checkpointer */
+    STOP_FRAMES = 16000,         /* 64 MB of log: the writer waits for the checkpointer */
     LARGE_FRAMES = 16000,        /* an idle store truncates a write-ahead log of this size */
     BUSY_MS = 5000,              /* how long to wait for other tools that read the database */
 };

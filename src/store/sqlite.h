@@ -48,7 +48,7 @@ struct sqlite_handle {
 
     /* Used by the writer only. */
     int lock_fd;
-    uint64_t committed_seq; /* the last that was kept */
+    uint64_t committed_seq; /* seq of the last committed event */
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
     struct late_events late;

@@ -31,7 +31,7 @@ static const char *const steps[] = {
     "  chain INTEGER NOT NULL,"   /* the first seq of its session */
     "  call_seq INTEGER,"         /* of the TOOL_CALL that this is about; NULL in that one itself */
     "  session_id TEXT NOT NULL," /* '': the installation */
-    "  thread_id TEXT NOT NULL,"  /* '': the session as such */
+    "  thread_id TEXT NOT NULL,"  /* '': of the session, not of one of its threads */
     "  kind INTEGER NOT NULL,"
     "  at_ms INTEGER NOT NULL,"
     "  actor TEXT NOT NULL,"

@@ -154,7 +154,7 @@ static bool are_call_and_request(const struct event_row *row, const struct event
            same_text(call->actor, request->actor) && same_text(call->call, request->call);
 }
 
-/* What the request has for itself. */
+/* Binds the columns in which a request differs from its TOOL_CALL; both are inserted by one statement. */
 static void bind_request(struct sqlite_handle *handle, const struct event_row *row)
 {
     int at = 1 + EVENT_ROW_COLUMNS;

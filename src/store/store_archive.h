@@ -72,7 +72,7 @@ struct rc archive_open(const char *path, struct archive **ret_archive, struct er
 /* Answers as the store would. */
 struct rc archive_read(struct archive *archive, struct read *read, struct err *err);
 void archive_close(struct archive *archive);
-/* Recomputes every chain in the archive. Refuses a file that is no archive. */
+/* Recomputes every chain in the archive. Refuses a file that is not an archive. */
 struct rc archive_verify(const char *path, struct store_check *ret_check, struct err *err);
 
 /* An archive that SESSION_ARCHIVED events of a store name. */

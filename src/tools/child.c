@@ -273,8 +273,8 @@ bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str 
     return true;
 }
 
-/* One of the executor process is not our child: it has ended when nobody holds the other end of its report any more.
- * That process is another user's: it is not waited for without end. */
+/* Waits until the supervisor has ended. One that the executor process started is not our child: it has ended when the
+ * other end of its report pipe is closed. Because another user runs it, that wait has a limit. */
 static void wait_for_supervisor(const struct child *child)
 {
     char rest[sizeof(struct supervisor_report)];

@@ -200,7 +200,7 @@ static struct str attribute(struct arena *arena, struct str inside, const char *
     return STR_NONE;
 }
 
-/* The tag at `at`, which is a `<`; false: it is none, only a letter. */
+/* Reads the tag that begins with the `<` at `at`; false: this `<` is text. */
 static bool read_tag(struct html_page *page, struct tag *ret_tag)
 {
     struct str rest = str_sub(page->in, page->at + 1, page->in.n);
@@ -230,7 +230,7 @@ static bool read_tag(struct html_page *page, struct tag *ret_tag)
     return true;
 }
 
-/* To behind the end of an element whose inside nobody sees. */
+/* Moves behind the end of an element whose content is not shown (script, style). */
 static void skip_element(struct html_page *page, struct str name)
 {
     while (page->at < page->in.n) {

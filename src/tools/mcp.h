@@ -24,7 +24,7 @@ enum {
     MCP_PINS_MAX = 8192,          /* in all, forever: a server cannot fill the log with tools */
     MCP_NAME_BYTES_MAX = 64,      /* mcp__SERVER__TOOL: the most that models' APIs take */
     MCP_LOOK_MS = 50,             /* how often cancelling is looked for */
-    MCP_HOSTS_MAX = 16,           /* that an entry lists */
+    MCP_HOSTS_MAX = 16,           /* "hosts" of one server's entry */
 };
 
 /* ---- mcp_message.c: JSON-RPC, one message a line. Pure. ---- */
@@ -35,8 +35,8 @@ void mcp_put_notification(struct buf *buf, const char *method, struct str params
 void mcp_put_reply(struct buf *buf, struct str id, struct str method);
 
 struct mcp_reply {
-    uint64_t id;                /* of a response: the id of our request; 0: it is no response */
-    struct str asks;            /* of a request by the server: its id, JSON; empty: it is no request */
+    uint64_t id;                /* of a response: the id of our request; 0: it is not a response */
+    struct str asks;            /* of a request by the server: its id, JSON; empty: it is not a request */
     struct str method;
     const struct json *result;  /* result of a response; NULL: the response is an error */
     struct str error;

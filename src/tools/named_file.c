@@ -22,7 +22,7 @@ static struct rc check_root(const struct tool_use *use, struct err *err)
                    "the session's folder %.*s cannot be opened here: %s", STR_ARG(use->root), strerror(errno));
 }
 
-/* The file beneath the root, its bytes as they are. */
+/* Reads a file below the session's folder; protected files and secrets are refused. */
 static struct rc read_bytes(const struct tool_use *use, struct str named, struct str *ret_bytes, struct err *err)
 {
     struct str within, bytes;

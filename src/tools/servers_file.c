@@ -71,7 +71,7 @@ static struct rc expand(const struct reading *r, struct str text, const char **r
     return RC_OK;
 }
 
-/* The members of an object of strings, each as "key<between>value" behind the first `from` of the list. */
+/* Writes the members of an object of strings into `list`, each as "key<between>value". */
 static struct rc read_pairs(const struct reading *r, const struct json *object, const char *between, const char **list,
                             struct err *err)
 {

@@ -1,9 +1,9 @@
-/* Which servers are there: the person's own, and those of the repository that a session works in.
+/* The MCP servers that a session can use: the person's own, and those of the repository that it works in.
  *
  * A repository's .mcp.json names programs that would be started with our rights. It is read anew each time, and its
  * servers are used only while its digest is the one that a person has trusted. A server of the person's own hides
- * one of the same name. Sets stay until the end, for others may be in them; their programs end when they are not
- * to be used any more.
+ * one of the same name. Sets live until servers_free, because other threads may be using them; their programs are
+ * ended as soon as they may not be used any more.
  */
 #include "tools/mcp.h"
 

@@ -58,7 +58,7 @@ struct server_news {
     struct server_news *next;
 };
 /* Compares the definition of a tool that another program's MCP server offers (nod mcp proxy) with the pinned one;
- * *ret_news is NULL when they are equal. Such a root is no repository: it begins with SERVERS_TOLD. */
+ * *ret_news is NULL when they are equal. Such a root is not a repository: it begins with SERVERS_TOLD. */
 #define SERVERS_TOLD "proxy:"
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err);

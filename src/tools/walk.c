@@ -39,8 +39,8 @@ static bool hides(const struct tool_use *use, struct arena *arena, struct str wi
     return use->hides && use->hides(use, arena_printf(arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within)));
 }
 
-/* Takes over `fd`. Each folder is opened within its parent and without following links: one that is replaced by a
- * link while the walk is on the way leads nowhere. */
+/* Takes over `fd`. Each folder is opened relative to its parent and without following links, so that a folder which is
+ * replaced by a link during the walk is not entered. */
 static bool walk_folder(struct place_walk *walk, int fd, struct str within, unsigned depth)
 {
     ARENA_SCOPE(arena);
