@@ -122,7 +122,7 @@ static int take_option(struct claude_args *args, int argc, char **argv, int i)
     return i;
 }
 
-/* One word that is no option is the prompt; a second one is an error. */
+/* One word that is not an option is the prompt; a second one is an error. */
 struct rc claude_args_read(struct arena *arena, int argc, char **argv, struct claude_args *ret_args,
                            struct err *err)
 {

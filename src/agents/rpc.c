@@ -3,7 +3,8 @@
 
 /* ---- spelling ---- */
 
-/* The first letter of a key as a reader that folds it would see it: the long s and the sign of Kelvin are letters. */
+/* The first letter of a key in lower case, as a parser that ignores case would read it. Unicode folds U+017F (long s)
+ * to `s` and U+212A (Kelvin sign) to `k`. */
 static char fold(struct str key, size_t *ret_bytes)
 {
     *ret_bytes = 1;

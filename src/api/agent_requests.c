@@ -314,7 +314,7 @@ void api_requests_create(struct exchange *x)
 
 /* ---- going on, and ending it ---- */
 
-/* The run goes on, or has ended. */
+/* Called when the runtime has continued or cancelled the run: answers with its state. */
 static void moved(struct op *op) { with_run(op->owner, answer_request); }
 
 /* A run that is over is answered as it is. A failed one may be tried again; the runtime decides by its events what is

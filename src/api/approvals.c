@@ -333,7 +333,8 @@ static struct rc check_reach(const struct exchange *x, const struct decide *d, s
     return RC_OK;
 }
 
-/* d->refused is set when this token may not give an answer that reaches so far; the gate then refuses with it. */
+/* d->refused is set when the token has no right to a decision beyond this call (for the session, always); the gate then
+ * refuses with that error. */
 static void decide(struct exchange *x, struct str session, struct str thread)
 {
     struct decide *d = arena_new(x->arena, struct decide);

@@ -1,4 +1,4 @@
-/* The tripwire at the Unix socket: an answer that comes from a process below an agent is no person's.
+/* The tripwire at the Unix socket: an answer from a process below an agent is not a person's answer.
  *
  * The kernel says which process is at the other end. Those that ask with an agent's token are remembered: a hook or an
  * MCP server stands for the program that started it, a wrapper for itself. A request that decides or changes

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#define CURSOR_MARK "s1." /* one store; the rest is the seq */
+#define CURSOR_MARK "s1." /* the form of a cursor for one store: this mark, then the seq */
 
 void cursor_write(struct json_out *out, uint64_t seq)
 {

@@ -144,8 +144,8 @@ struct shared *form_sse(struct happening *happening, enum form form)
     return happening->forms[form];
 }
 
-/* On the loop, in the order of seq. The stream of a token that was revoked ends here: before this event nothing was
- * told to it. */
+/* Called on the loop for each event, in the order of seq. If the token was revoked the stream ends before the event is
+ * sent. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct follower *follower = watcher->arg;
@@ -241,8 +241,8 @@ static void caught_up_with_nodes(struct op *op)
         stream_if_known(x);
 }
 
-/* A stream that begins behind this node's newest event may be of another node's future: the node catches up before it
- * refuses. */
+/* A stream that begins after this node's newest event may have seen it at another node, so this node reads what the
+ * others have stored before it refuses. */
 static void serve_scope(struct exchange *x)
 {
     struct event_scope *scope = x->state;

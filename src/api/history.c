@@ -1,7 +1,7 @@
 /* A permanent link to one call: who may look, and where the call is. */
 #include "api/exchange.h"
 
-/* The operation is freed on every way out; its result points into memory of its own. */
+/* Frees the operation on every path; the result that it answers with is in the operation's memory. */
 static void answer_history(struct op *op)
 {
     struct history *history = (struct history *)op;
@@ -20,8 +20,8 @@ static void answer_history(struct op *op)
     history_free(history);
 }
 
-/* Of an archived session only the name is known: a token that sees all sessions, or is bound to this one, may read it.
- * */
+/* An archived session has no owner in memory, only its name, so only a token that sees all sessions, or one that is
+ * bound to this session, may read it. */
 static void session_looked(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

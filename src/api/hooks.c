@@ -214,7 +214,7 @@ static void ended(struct op *op)
     struct decide *decide = (struct decide *)op;
     struct hooking *h = decide->op.owner;
     CHECK(h->ending);
-    if (--h->ending == 0) /* the call may have been answered meanwhile, which is no error */
+    if (--h->ending == 0) /* the call may have been answered meanwhile, which is not an error */
         answer_nothing(h);
 }
 

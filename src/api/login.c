@@ -132,7 +132,7 @@ void api_logins_create(struct exchange *x)
     exchange_answer(x, 201, &buf);
 }
 
-/* Sends the certificate of the authority that signed ours, so that phones can trust it: it is no secret. */
+/* Sends the certificate of the authority that signed ours, so that phones can trust it: it is not secret. */
 void api_authority_show(struct exchange *x)
 {
     if (str_empty(x->api->authority))

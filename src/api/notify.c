@@ -37,7 +37,7 @@ void api_deliveries_list(struct exchange *x)
 
 /* ---- a test ---- */
 
-/* A channel that refuses the message is no error of this request: the answer says what came back. */
+/* If the channel refuses the message the request still succeeds: its answer has the channel's status and error. */
 static void tested(struct op *op)
 {
     struct exchange *x = op->owner;
@@ -210,7 +210,7 @@ static void press_taken(struct op *op)
     answer_empty(op->owner, 200);
 }
 
-/* Open to anyone: the signature is the credential, and the token in it. */
+/* Needs no login: the channel's signature and the answer token in the body are the credentials. */
 void api_answers_press(struct exchange *x)
 {
     struct notify_taking *taking = arena_new(x->arena, struct notify_taking);

@@ -16,14 +16,14 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const char nod_schemas[], nod_schemas_end[];
 
-/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}} */
-/* A stream is text to OpenAPI; what its "data:" holds is named beside it. */
+/* OpenAPI describes a stream as text; `x-data` names the schema of its "data:" lines. */
 static void put_stream(struct json_out *out, const char *schema)
 {
     json_members(out, J_OBJECT("text/event-stream", J_OBJECT("schema", J("type", "string"), J("x-data", schema))));
 }
 
-/* `stream`: the schema of a stream's data, where the answer may be one; NULL: it is none. */
+/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}}. `stream`: the schema of a stream's data;
+ * NULL: the answer is never a stream. */
 static void put_content(struct json_out *out, const char *schema, const char *stream)
 {
     char pointer[128];
@@ -48,7 +48,7 @@ static void put_path(struct buf *buf, const char *path)
     }
 }
 
-/* Numbers have the bounds that api_query_u64 is called with; 0 is no bound. */
+/* Numbers have the bounds that api_query_u64 is called with; 0 means no bound. */
 static uint64_t number_most(struct str name)
 {
     return str_is(name, "wait") ? LIMIT_WAIT_SECONDS : str_is(name, "limit") ? LIMIT_PAGE_EVENTS : 0;

@@ -186,7 +186,7 @@ void api_policy_bind(struct exchange *x)
 
 /* ---- put: the user's layer as a whole ---- */
 
-/* The changes that make the new rules of the old ones, and the next of them. */
+/* The changes (added, removed) that turn the old rules into the new ones; `at` is the next one to store. */
 struct replacement {
     struct rule_change *changes;
     size_t count, at;

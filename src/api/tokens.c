@@ -154,7 +154,7 @@ static void token_gone(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-/* The token is found twice: here for its width, and by the gate, which answers 404 when there is none. */
+/* The token is looked up twice: here to compare its scopes, and in the gate, which answers 404 if there is none. */
 void api_tokens_revoke(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_gone);

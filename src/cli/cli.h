@@ -69,7 +69,7 @@ struct cli {
     char **argv;
     bool help;          /* --help was given */
     bool json, color;
-    unsigned width;     /* columns of the terminal on standard output; 0: it is no terminal */
+    unsigned width;     /* columns of the terminal on standard output; 0: it is not a terminal */
     int status;
     const struct identity *identity; /* the identity whose token is sent; NULL: the person's token is sent */
     struct http_client *client; /* remote.c's */

@@ -194,7 +194,7 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
         }
         struct target target = target_of(&cli->arena, call);
         struct rc rc = send(cli, &target, deciding, err);
-        if (rc.code == ERR_ALREADY_DECIDED) /* somebody else has answered first, which is no error here */
+        if (rc.code == ERR_ALREADY_DECIDED) /* somebody else has answered first, which is not an error here */
             cli_note("nod: %s", text_line(&cli->arena, str_of(err->text)).p);
         else
             TRY(rc);

@@ -20,7 +20,7 @@ static const char *editor_of(void)
     return ROW_VALUE(names, row, getenv(*row) && getenv(*row)[0], getenv(*row), "vi");
 }
 
-/* The variable may hold options; the path is no part of the script. */
+/* The variable may hold options; the path is an argument of the script, not a part of its text. */
 static struct rc run_editor(const char *path, struct err *err)
 {
     char *argv[] = {"sh", "-c", "exec ${0} \"$1\"", (char *)editor_of(), (char *)path, NULL};

@@ -180,7 +180,7 @@ static struct str replaced(struct install_work *work, const struct json *entry, 
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
-/* The start of one value in TOML, which JSON's strings and lists of them are. */
+/* Begins one value in TOML: strings and lists of strings are written as in JSON, which TOML reads, too. */
 static struct json_out toml_value(struct buf *buf, const char *before)
 {
     buf_puts(buf, before);
@@ -412,7 +412,7 @@ static struct str trouble_of(struct install_work *work, const struct json *entry
     return STR_NONE;
 }
 
-/* For `nod doctor`: reads only, and a client without settings is no error. */
+/* For `nod doctor`: reads only, and a client without settings is not an error. */
 bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look)
 {
     struct install_work work = {.cli = cli};

@@ -128,7 +128,7 @@ static void put_call_attributes(struct json_out *out, struct arena *arena, const
     json_close(out, ']');
 }
 
-/* An approval that was given is no error, even when the tool failed afterwards. */
+/* The span of an approval that was given is not an error, even when the tool failed afterwards. */
 static void put_status(struct json_out *out, const struct json *call, bool of_approval)
 {
     const struct json *answer = json_get(call, "answer");

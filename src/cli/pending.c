@@ -25,8 +25,8 @@ static const struct json *titles(struct cli *cli, struct arena *arena)
     return rc_ok(remote_ask(cli, arena, &query, &reply, NULL)) ? reply.json : NULL;
 }
 
-/* What people must know before they answer stands before the summary: that nobody waits, who has it, who has allowed
- * it. */
+/* The facts that people need before they answer stand before the summary: that nobody waits, the assignee, who has
+ * allowed it. */
 static void list(struct buf *buf, struct cli *cli, struct arena *arena, const struct json *calls,
                  const struct json *sessions)
 {

@@ -101,8 +101,8 @@ struct run_answer {
     struct str input; /* empty: as asked */
 };
 
-/* With the digest of what was shown. Somebody else's earlier answer is told, and is no error: the run goes on with
- * it. */
+/* Sends the answer with the digest of what was shown. Somebody else's earlier answer is shown and is not an error: the
+ * run goes on with it. */
 static struct rc send(struct running *running, struct arena *arena, const struct json *call,
                       const struct run_answer *answer, struct err *err)
 {

@@ -76,7 +76,7 @@ struct rc setup_rules_add(struct cli *cli, struct setup_record *record, size_t *
     return RC_OK;
 }
 
-/* Revokes the rules that setup added. A rule that was revoked meanwhile is no error. */
+/* Revokes the rules that setup added. A rule that was revoked meanwhile is not an error. */
 void setup_rules_revoke(struct cli *cli, const struct setup_record *record)
 {
     for (size_t i = 0; i < record->rule_count; i++) {

@@ -18,7 +18,7 @@ struct rc command_unknown(struct arena *arena, struct str name, struct err *err)
 /* The least and the most operands a command takes. */
 void command_operands(const struct command *command, int *ret_min, int *ret_max);
 
-/* `nod help`, the commands of a group, one command, and all settings. `width` 0 means 80. */
+/* Write the text of `nod help`, of a group of commands, of one command, and of all settings. `width` 0 means 80. */
 void words_all(struct buf *buf, unsigned width);
 void words_group(struct buf *buf, struct str word, unsigned width);
 void words_command(struct buf *buf, const struct command *command, unsigned width);

@@ -48,7 +48,7 @@ void session_free(struct session *session);
 /* Takes the next SESSION_CHANGED event; one that was applied already is passed over. */
 void session_apply(struct session *session, const struct event *event);
 const struct session_thread *session_thread_find(const struct session *session, struct str thread);
-/* The session's id within a thread's id; empty when the text is no thread's id. */
+/* The session's id within a thread's id; empty when the text is not a thread's id. */
 struct str session_of_thread(struct str thread);
 /* Writes the session as the API shows it. */
 void session_write(struct json_out *out, const struct session *session);

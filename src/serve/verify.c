@@ -56,7 +56,7 @@ static struct rc verify_files(struct cli *cli, struct err *err)
 
 /* ---- the store and its archives ---- */
 
-/* An archive that was moved elsewhere is no fault: it can be verified there, by its name. */
+/* An archive that was moved elsewhere is not an error: it can be verified there, by its name. */
 static const char *state_of(const struct archive_check *check)
 {
     return check->missing ? "not here" : check->why[0] ? "bad" : "ok";

@@ -3,7 +3,7 @@
  *
  * It runs only hooks that it was told to trust, and skips others silently. The choice that a person makes with
  * /hooks in its terminal is a line in config.toml: a digest of the hook, under a key of file, event and position.
- * The digest is SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the
+ * The digest is SHA-256 over the hook as sorted, compact JSON. The format is not documented: if Codex changes it, the
  * hook is not trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
  */
 #include "agents/agent.h"
@@ -103,7 +103,7 @@ static struct rc put_flags(struct arena *arena, struct agent_run *run, struct er
     return RC_OK;
 }
 
-/* Options that name hooks, as a feature or as settings; a prompt that speaks of them is none. */
+/* Options that name hooks, as a feature or as settings; a prompt that mentions hooks does not count. */
 static bool unhooks(struct str word)
 {
     static const char *const starts[] = {"hooks", "features.hooks", "features.codex_hooks", "features={",

@@ -40,7 +40,8 @@ static const char plugin[] =
 
 enum { CONFIG_BYTES_MAX = 1 << 20 };
 
-/* The settings that the variable held, with our plugin as the last one: another cannot change a call after it. */
+/* Writes the settings that the variable held, with our plugin added as the last one, so that no other plugin changes a
+ * call after ours has asked about it. */
 static struct rc put_config(struct buf *buf, struct arena *arena, const char *given, struct str ours,
                             struct err *err)
 {

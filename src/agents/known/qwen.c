@@ -21,7 +21,8 @@ const struct agent agent_qwen = {
             .safe_modes = WORDS("default", "plan"),
             .not_asked = "its own memory and lists; hooks and MCP servers in settings of a folder that "
                          "~/.qwen/trustedFolders.json names"},
-    /* It sends everything through the proxy of the box, also to its own loopback device: its key must be inside. */
+    /* Qwen Code sends every request through the proxy of the box, also one to a loopback address. So it cannot reach
+     * AGENT_BOX_MODEL_PORT, where the key would be added outside, and the key must be inside. */
     .boxed = {.variables = WORDS("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_CODE_NO_RELAUNCH"),
               .files = WORDS(".qwen/settings.json"), .credentials = ".qwen/oauth_creds.json"},
     .mcp = {".qwen/settings.json", "mcpServers"},

@@ -5,7 +5,7 @@
  * which the agent asks less; from the editor: switches to such a mode. Rewritten are initialize (forms of the agent are
  * questions at the gate where the editor shows none), session/new and its like (nod mcp proxy goes in front of MCP
  * servers, and some agents are so told to ask), and the prompt that follows a denial: its words come first. A line
- * that is no message is dropped, named and counted.
+ * that is not a message is dropped, reported and counted.
  */
 #include "cli/relay/acp.h"
 
@@ -18,8 +18,8 @@
 
 enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601, RPC_UNREADABLE = -32700 };
 
-/* What cannot be read cannot be checked. A few such lines are left out; many mean that the two sides no longer
- * understand each other, and the agent is ended. */
+/* A line that is not a message cannot be checked, so it is not passed on. After DROPPED_MAX such lines the agent is
+ * ended. */
 static void drop(struct acp *acp, const char *who, const char *why)
 {
     if (acp->dropped++ == 0)
@@ -33,7 +33,7 @@ static void drop(struct acp *acp, const char *who, const char *why)
     _exit(1);
 }
 
-/* Whoever waits for an answer gets one: the sender of a request that is dropped, the receiver of an answer that is. */
+/* Sends an error in place of a message that was dropped: to the sender of a request, to the receiver of an answer. */
 static void answer_dropped(struct acp *acp, struct arena *arena, struct str line, bool of_agent, const char *why)
 {
     BUF_SCOPE(out, LIMIT_BODY_BYTES);
@@ -193,7 +193,7 @@ static void leave_mode(struct acp *acp, const struct acp_message *m)
         session->mode = STR_NONE;
 }
 
-/* What the editor can show decides how questions are asked later; without forms they are asked elsewhere only. */
+/* Notes whether the editor can show forms. Without forms questions are asked on the page and in terminals only. */
 static void pass_initialize(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(offer, ACP_LINE_BYTES * 2);

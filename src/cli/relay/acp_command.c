@@ -189,7 +189,7 @@ struct rc acp_command(struct cli *cli, struct err *err)
         cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
     if (rc_bad(rc)) {
         cli_note("nod: %s", err->text);
-        acp_kill_agent(&acp); /* it may have been refused for its mode */
+        acp_kill_agent(&acp); /* the agent runs already when its mode is refused */
     }
     end(&acp, rc_bad(rc) ? 1 : 0);
     return RC_OK;

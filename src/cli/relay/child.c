@@ -160,7 +160,8 @@ static bool ends_within(const struct relay_child *child, int ms, int *ret_status
     return false;
 }
 
-/* First by itself (its input is closed), then SIGTERM, then SIGKILL, to its whole process group. */
+/* Its input is closed, so it should end by itself. If it does not in time, its process group gets SIGTERM, then
+ * SIGKILL. Returns the exit status as a shell would. */
 int relay_child_end(struct relay_child *child)
 {
     int status = 0;

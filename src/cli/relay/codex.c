@@ -209,7 +209,7 @@ static void refuse(struct codex_talk *talk, const struct codex_message *m, const
     (void)relay_pipe_send(&talk->child.in, &no);
 }
 
-/* Codex has ended an ask by itself, or all of them (id empty). */
+/* Withdraws the call of one question (`id` empty: of all) that Codex no longer wants answered. */
 static void take_back(struct codex_talk *talk, struct str id)
 {
     ARENA_SCOPE(arena);

@@ -574,7 +574,7 @@ static bool wants_model(const struct json *said)
                str_is(json_text(one, "method"), "sampling/createMessage"));
 }
 
-/* The result of a call that we passed on. One that wants more is no result yet. */
+/* The result of a call that we passed on. One that asks for more input is not the final result. */
 static void take_result(struct proxy *proxy, struct str id, const struct json *json)
 {
     const struct json *result = json_get(json, "result");

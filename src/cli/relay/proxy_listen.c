@@ -304,7 +304,8 @@ static void take_request(struct listen_session *session, struct http_request *re
     close_open(open);
 }
 
-/* What the headers repeat of the message must be what it says: others on the way may have looked at them alone. */
+/* Headers that repeat a part of the message must agree with it: a proxy on the way may have checked only the headers.
+ */
 static bool headers_agree(const struct http_request *request, const struct mcp_message *m)
 {
     static const char *const named[] = {"tools/call", "prompts/get"};
