@@ -69,8 +69,8 @@ function body(item: Item, decision: string, extra: Extra): string {
   return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;
 }
 
-/* An allow is held back for a moment, if that is switched on: nothing was sent, so nothing is taken back. A person
- * who leaves the page meanwhile has not answered. */
+/* If the preference is on, an allow is sent only after this time, and Undo drops it before. If the person leaves the
+ * page meanwhile, it is not sent. */
 export const HOLD_MS = 3000;
 let held: (() => void) | null = null;
 export function undo(): boolean {
@@ -78,7 +78,7 @@ export function undo(): boolean {
   return held !== null;
 }
 async function holds(item: Item, words: string): Promise<boolean> {
-  held?.(); // sends the allow that is held back at the moment: only one is held at a time
+  held?.(); // only one allow is held at a time: the one before it is not sent
   show(neighbour(item.key, 1));
   const sent = await new Promise<boolean>((done) => {
     const timer = setTimeout(() => done(true), HOLD_MS);

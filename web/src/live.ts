@@ -160,7 +160,7 @@ function replace(list: Pending[]): void {
   wakeLater();
 }
 
-/* What may happen to a request while it waits: it is the same request. */
+/* The members that may change while a request waits; it stays the same request. */
 const stateOf = ({ people, alerted, nobodyWaits, snoozedUntil, assignee }: Pending) => ({ people, alerted, nobodyWaits, snoozedUntil, assignee });
 
 function merged(known: Item | undefined, p: Pending): Item {
@@ -290,7 +290,7 @@ async function readAsked(): Promise<void> {
   if (asking) void readAsked();
 }
 
-/* It has an answer: it leaves the list; when it is on screen it says who and what. */
+/* The request was answered: removes it from the list. The one that is open stays, and shows who answered what. */
 export function answered(key: string, closed: Closed): void {
   const item = state.items.get(key);
   if (reads > 0) ended.add(key);

@@ -116,7 +116,7 @@ function LoginNeeded() {
 function Screen({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
   const { route, items, loaded } = useStore();
   const session = /^#\/session\/([^/]+)/.exec(route), request = /^#\/request\/([^/]+)\/([^/]+)/.exec(route);
-  // A request that no longer waits is shown as it was.
+  // A link to a request that no longer waits shows the stored request and its answer.
   if (request && loaded && !items.has(keyOf(decodeURIComponent(request[1]), decodeURIComponent(request[2]))))
     return <Decided session={decodeURIComponent(request[1])} call={decodeURIComponent(request[2])} />;
   if (session) return <SessionView id={decodeURIComponent(session[1])} />;

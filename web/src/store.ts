@@ -9,7 +9,7 @@ export interface Item {
   key: string;           // session and call
   p: Pending;
   closed?: Closed;       // it was answered; kept only while it is on screen
-  changed?: boolean;     // its content is not what was shown before
+  changed?: boolean;     // the request on screen was replaced by one with other content
   busy?: boolean;        // our answer is under way
   fresh?: boolean;       // came while the page was open, not looked at yet
   late?: boolean;        // came while the pointer was over the list: stays at its end until it leaves
@@ -25,7 +25,7 @@ export interface Prefs {
 
 export const state = {
   connection: "connecting" as Connection,
-  why: "",                                   // when lost, or when a login failed
+  why: "",                                   // the error, when the connection is lost or a login has failed
   lostAt: 0,
   loaded: false,
   me: null as null | { id: string; name: string; role: string },
@@ -68,7 +68,7 @@ export function applyTheme(): void {
 const listeners = new Set<() => void>();
 let queued = false;
 
-/* Tells everyone, once for all changes of this turn. */
+/* Calls the listeners (components that use the store), once for all changes of this turn. */
 export function changed(): void {
   state.version++;
   if (queued) return;

@@ -23,7 +23,7 @@ export const readStamp = (item: Item): string => `${found.get(stampOf(item))?.re
 
 const fileRoute = (p: Pending): string => `/api/sessions/${encodeURIComponent(p.sessionId)}/approvals/${encodeURIComponent(p.toolCallId)}/file`;
 const canRead = (item: Item): boolean => !item.closed && canAnswer() && offers("/api/sessions/{session}/approvals/{call}/file")
-  && !/^Mcp(Definition|Servers)$/.test(item.p.toolCall.name); /* what a server says of itself is no file of the project */
+  && !/^Mcp(Definition|Servers)$/.test(item.p.toolCall.name); /* a server's definition is not a file of the project */
 
 /* Whether the whole text of one file can be shown around its difference: not for the cell of a notebook. */
 export function isReadable(item: Item, files: FileDiff[] | null): files is FileDiff[] {
@@ -49,7 +49,7 @@ const isNew = (error: unknown): boolean =>
 
 const linesOf = ({ unified, files }: Preview): string => JSON.stringify(unified ?? files?.map((file) => file.unified));
 
-/* What was kept is what an answer is about; a person is told when the file is another one by now. */
+/* An answer is about the file as it was stored with the request. Adds a note when the file has changed since. */
 async function compareNow(item: Item, files: FileDiff[]): Promise<void> {
   const { preview } = item.p;
   let same: boolean;
