@@ -58,7 +58,7 @@ void study_handed(struct studying *s, size_t from);
 
 /* ---- commands with a grammar of their own ---- */
 /* Each adds the acts that the program's own grammar means. Those of the operands that are plain paths are added
- * by effects_study or by the caller in effect_words.c. */
+ * by effects_of_row or by the caller in effect_words.c. */
 void study_find(struct studying *s);
 void study_make(struct studying *s);
 void study_tar(struct studying *s);

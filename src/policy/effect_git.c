@@ -216,7 +216,7 @@ static size_t find_sub(const struct studying *s, bool *ret_sure)
 }
 
 /* The part of git that the table cannot express: options before the sub-command, `config`, addresses that run a
- * command. effects_study reads the rest by the row of the sub-command. */
+ * command. effects_of_row reads the rest by the row of the sub-command. */
 void study_git(struct studying *s)
 {
     bool sure = true;

@@ -148,7 +148,7 @@ static void read_tar(struct studying *s)
 static void read_both(struct studying *s, const struct table_row *row, void (*language)(struct studying *s))
 {
     language(s);
-    effects_study(s, row, 1);
+    effects_of_row(s, row, 1);
 }
 
 static bool is_sqlite(const struct table_row *row)
@@ -260,7 +260,7 @@ static void read_ffmpeg(struct studying *s)
     }
 }
 
-/* The readers in one switch. Some replace effects_study (find, tar, dd, the shell), others run beside it
+/* The readers in one switch. Some replace effects_of_row (find, tar, dd, the shell), others run beside it
  * (read_both): then options and operands of the row are read as for any program. */
 void effects_words(struct studying *s, const struct table_row *row)
 {
@@ -288,7 +288,7 @@ void effects_words(struct studying *s, const struct table_row *row)
                 }
         }
         else
-            effects_study(s, row, 1);
+            effects_of_row(s, row, 1);
         break;
     case READER_CC: read_both(s, row, read_cc); break;
     case READER_CMAKE: read_both(s, row, read_defines); break;
@@ -303,6 +303,6 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_NONE: case READER_XARGS: case READER_ENV: case READER_GITCONFIG:
     case READER_RSYNC: case READER_OPENSSL:
     case READER_COUNT:
-        effects_study(s, row, 1);
+        effects_of_row(s, row, 1);
     }
 }

@@ -1,7 +1,7 @@
 /* Applies a row of the table of programs (table.h) to the words of one command.
  *
  *   effects_words (effect_words.c)      chooses the reader of the row; most rows have none and come here
- *     effects_study
+ *     effects_of_row
  *       read_words                      one pass: options (effect_options.c), sub-commands, operands
  *       take_operands                   each operand in its role (effect_roles.c)
  *       take_rest                       words that are a command of their own: env, xargs, ssh, docker exec
@@ -243,7 +243,7 @@ void effect_module(struct effects *e, size_t word, struct str value)
         if (row) {
             e->s->study->risk |= row->risk;
             e->s->study->named = word + 1;
-            effects_study(e->s, row, word + 1);
+            effects_of_row(e->s, row, word + 1);
             return;
         }
     }
@@ -666,7 +666,7 @@ void effects_options(struct studying *s, const struct table_row *row, size_t fro
 
 /* The styles come last, because only then it is known whether a sub-command, a script or --dry-run was on the
  * line. */
-void effects_study(struct studying *s, const struct table_row *row, size_t from)
+void effects_of_row(struct studying *s, const struct table_row *row, size_t from)
 {
     struct effects e = effects_begin(s, row);
     e.bad_word = row->styles & STYLE_BAD ? ALL_WORDS : 0;

@@ -41,9 +41,9 @@ struct effects {
 };
 
 /* Reads the words from `from` on by the row; adds their acts. */
-void effects_study(struct studying *s, const struct table_row *row, size_t from);
+void effects_of_row(struct studying *s, const struct table_row *row, size_t from);
 
-/* Like effects_study, for a whole command, including programs that have their own argument language. */
+/* Like effects_of_row, for a whole command, including programs that have their own argument language. */
 void effects_words(struct studying *s, const struct table_row *row);
 /* Reads the options alone; the caller adds the acts of the operands. */
 void effects_options(struct studying *s, const struct table_row *row, size_t from);
