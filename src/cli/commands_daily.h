@@ -48,7 +48,7 @@
     X(session_prompt, "session prompt", TALKS, "SESSION WORDS", "tell a wrapped agent what to do next",    \
       "For a session that nod claude runs.", )                                                             \
     X(session_interrupt, "session interrupt", TALKS, "SESSION", "stop a wrapped agent's turn",             \
-      "For a session that nod claude runs: it stops what it is doing, and what waits is taken back.", )    \
+      "For a session that nod claude runs: it stops what it is doing, and what waits is withdrawn.", )     \
     X(call, "call", TALKS | SITS, "TOOL INPUT", "ask whether a tool may be used",                          \
       "INPUT is the tool's input, a JSON object; - reads it from standard input. Without --session, "      \
       "--thread and NOD_SESSION a new session is made for the call. With --wait the command outlives "     \

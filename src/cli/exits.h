@@ -19,7 +19,7 @@
     X(DENIED, 10, "denied, by a rule or a person")                              \
     X(TIMED_OUT, 11, "nobody answered in time")                                 \
     X(ABORTED, 12, "denied, and the whole run is to stop")                      \
-    X(CANCELLED, 13, "taken back (Ctrl-C)")                                     \
+    X(CANCELLED, 13, "withdrawn (Ctrl-C)")                                      \
     X(STARTED, 14, "started before, or its effect unknown: do not run it again")  \
     X(FINISHED, 14, "")                                                         \
     X(INTERRUPTED, 14, "")                                                      \
