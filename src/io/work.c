@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { IDLE_SECONDS = 10, STACK_BYTES = 512 << 10 };
 
@@ -23,6 +25,7 @@ struct job_list {
 struct pool_thread {
     struct work_pool *pool;
     pthread_t id;
+    char *stack;
     struct pool_thread *next;
 };
 
@@ -108,20 +111,48 @@ static void *work(void *arg)
     return NULL;
 }
 
+static size_t guard_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/* Stacks are our own: libc keeps those of threads that have ended, and 24 KB in each of them. The first page cannot be
+ * touched. NULL: there is no memory. */
+static char *new_stack(void)
+{
+    char *stack = mmap(NULL, guard_bytes() + STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED)
+        return NULL;
+    CHECK(mprotect(stack, guard_bytes(), PROT_NONE) == 0);
+    return stack;
+}
+
+static void free_thread(struct pool_thread *thread)
+{
+    if (thread->stack)
+        CHECK(munmap(thread->stack, guard_bytes() + STACK_BYTES) == 0);
+    free(thread);
+}
+
+static int start_thread(struct pool_thread *thread)
+{
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstack(&attributes, thread->stack + guard_bytes(), STACK_BYTES) == 0);
+    int failed = pthread_create(&thread->id, &attributes, work, thread);
+    CHECK(pthread_attr_destroy(&attributes) == 0);
+    return failed;
+}
+
 /* The lock is held. */
 static void add_thread(struct work_pool *pool)
 {
-    pthread_attr_t attributes;
     struct pool_thread *thread = heap_new(sizeof *thread);
     thread->pool = pool;
-    CHECK(pthread_attr_init(&attributes) == 0);
-    CHECK(pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0);
-    int failed = pthread_create(&thread->id, &attributes, work, thread);
-    CHECK(pthread_attr_destroy(&attributes) == 0);
+    thread->stack = new_stack();
+    bool failed = !thread->stack || start_thread(thread) != 0;
     /* Without a new thread the job waits for an old one. */
-    CHECK(failed == 0 || pool->threads > 0);
+    CHECK(!failed || pool->threads > 0);
     if (failed)
-        free(thread);
+        free_thread(thread);
     else
         pool->threads++;
 }
@@ -132,7 +163,7 @@ static void join_ended(struct pool_thread *ended)
     while (ended) {
         struct pool_thread *next = ended->next;
         CHECK(pthread_join(ended->id, NULL) == 0);
-        free(ended);
+        free_thread(ended);
         ended = next;
     }
 }
