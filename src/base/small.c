@@ -11,7 +11,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { STEP = 32, CLASSES = SMALL_BYTES_MAX / STEP, SLAB_BYTES = 16 << 10 };
+enum {
+    STEP = 32, FINE_BYTES = 512, FINE_CLASSES = FINE_BYTES / STEP, /* up to here one class for each step */
+    WIDE_STEP = 128, CLASSES = FINE_CLASSES + (SMALL_BYTES_MAX - FINE_BYTES) / WIDE_STEP,
+    SLAB_BYTES = 16 << 10
+};
 
 struct slot {
     struct slot *next;
@@ -37,7 +41,19 @@ static const bool sanitized = false;
 #endif
 
 static bool is_small(size_t bytes) { return !sanitized && bytes <= SMALL_BYTES_MAX; }
-static unsigned class_of(size_t bytes) { return bytes ? (unsigned)((bytes - 1) / STEP) : 0; }
+
+static unsigned class_of(size_t bytes)
+{
+    if (bytes > FINE_BYTES)
+        return FINE_CLASSES + (unsigned)((bytes - 1 - FINE_BYTES) / WIDE_STEP);
+    return bytes ? (unsigned)((bytes - 1) / STEP) : 0;
+}
+
+static size_t size_of(unsigned class)
+{
+    return class < FINE_CLASSES ? (size_t)(class + 1) * STEP
+                                : FINE_BYTES + (size_t)(class + 1 - FINE_CLASSES) * WIDE_STEP;
+}
 
 static void link_slab(struct slab *slab)
 {
@@ -61,7 +77,7 @@ static void unlink_slab(struct slab *slab)
 
 static struct slab *add_slab(unsigned class)
 {
-    size_t size = (size_t)(class + 1) * STEP;
+    size_t size = size_of(class);
     struct slab *slab = heap_aligned(SLAB_BYTES, SLAB_BYTES);
     *slab = (struct slab){.class = class};
     for (char *at = (char *)slab + SLAB_BYTES - size; at >= slab->slots; at -= size) {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Zeroed, aligned for any type, never NULL. Any size; from SMALL_BYTES_MAX on it comes from the heap. */
-enum { SMALL_BYTES_MAX = 512 };
+enum { SMALL_BYTES_MAX = 2048 };
 void *small_new(size_t bytes);
 /* The same, for a caller that writes all of it: not zeroed. */
 void *small_bytes(size_t bytes);

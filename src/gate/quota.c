@@ -7,9 +7,9 @@
 #include "gate/inner.h"
 
 #include "base/log.h"
+#include "base/small.h"
 #include "io/clock.h"
 
-#include <stdlib.h>
 
 enum { MANY_DENIALS_US = 60 * 1000000, WARN_EVERY_US = 60 * 1000000, CREDIT = 1000000 };
 
@@ -18,7 +18,7 @@ static struct asker *asker_of(struct map *map, struct str name)
     struct asker *asker = map_get(map, name);
     if (asker)
         return asker;
-    asker = heap_new(sizeof *asker);
+    asker = small_new(sizeof *asker);
     (void)map_put(map, name, asker);
     return asker;
 }
@@ -45,7 +45,7 @@ void quota_give(struct gate *gate, struct str actor, struct str session, uint64_
     quotas->calls--;
     quotas->bytes -= bytes;
     if (--of_session->calls == 0)
-        free(map_take(&quotas->sessions, session));
+        small_free(map_take(&quotas->sessions, session), sizeof *of_session);
 }
 
 void quota_denied(struct gate *gate, struct str actor)
@@ -131,8 +131,15 @@ struct rc quota_check(struct gate *gate, struct str actor, struct str session, u
     return check_rate(&gate->quotas, asker, actor, err);
 }
 
+static void free_askers(struct map *map)
+{
+    MAP_EACH(map, each)
+        small_free(each.value, sizeof(struct asker));
+    map_done(map);
+}
+
 void quota_done(struct gate *gate)
 {
-    map_free_values(&gate->quotas.askers);
-    map_free_values(&gate->quotas.sessions);
+    free_askers(&gate->quotas.askers);
+    free_askers(&gate->quotas.sessions);
 }

@@ -7,6 +7,7 @@
  */
 #include "store/memory.h"
 
+#include "base/small.h"
 #include "store/monitor.h"
 
 #include <pthread.h>
@@ -70,10 +71,17 @@ struct memory *memory_open(const char *place)
     return memory;
 }
 
+static void free_all(struct map *map, size_t bytes)
+{
+    MAP_EACH(map, each)
+        small_free(each.value, bytes);
+    map_done(map);
+}
+
 static void forget(struct memory *memory)
 {
-    map_free_values(&memory->heads);
-    map_free_values(&memory->calls);
+    free_all(&memory->heads, sizeof(struct known_head));
+    free_all(&memory->calls, sizeof(struct known_call));
     memory->seq = 0;
 }
 
@@ -250,7 +258,7 @@ static void *put(struct map *map, struct str key, uint64_t hash, size_t bytes)
 {
     void *value = map_get_hashed(map, key, hash);
     if (!value) {
-        value = heap_new(bytes);
+        value = small_new(bytes);
         CHECK(map_put_hashed(map, key, hash, value) == NULL);
     }
     return value;
@@ -338,7 +346,7 @@ static void follow_session(struct memory *memory, const struct event *event, uin
     if (!head || event->seq <= head->last_seq)
         return; /* the session is not remembered, or our own group has brought this event already */
     if (head->life && event->no != head->no + 1) {
-        free(map_take(&memory->heads, event->session));
+        small_free(map_take(&memory->heads, event->session), sizeof *head);
         return;
     }
     if (head->life == 0)

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { MANY = 5000, SIZES = 700 };
+enum { MANY = 5000, SIZES = SMALL_BYTES_MAX + 200 };
 
 static void test_zeroed_and_apart(void **state)
 {
