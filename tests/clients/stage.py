@@ -1,4 +1,6 @@
 """What the tests of the client libraries share: a server with an agent's token, and the person who answers."""
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -10,11 +12,13 @@ import threading
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "talks"))
 
+import world  # noqa: E402
 from world import ROOT, Failure, Skip, eventually, must  # noqa: E402
 
 CLIENTS = os.path.join(ROOT, "clients")
 PYTHON = os.path.join(CLIENTS, "python", "src")
-CACHE = os.path.join(ROOT, "build", "clients")   # what the registries gave; whoever deletes it gets it again
+CACHE = os.path.join(world.CACHE, "clients")  # what the registries gave and Go compiled of its own
+MADE = os.path.join(ROOT, "build", "clients")   # what is made of this tree's sources
 PATIENCE = float(os.environ.get("NOD_PATIENCE", "180"))
 sys.path.insert(0, PYTHON)
 
@@ -57,12 +61,21 @@ class Stage:
 INSTALLING = threading.Lock()
 
 
-def kept(folder, mark, command):
+@contextlib.contextmanager
+def only_one():
+    """One thread of one run installs at a time: other clones have the same cache."""
+    os.makedirs(CACHE, exist_ok=True)
+    with INSTALLING, open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def kept(folder, mark, command, below=CACHE):
     """A folder that `command(folder)` fills, once for each `mark`. A registry that is away is a skip."""
-    folder, done = os.path.join(CACHE, folder), os.path.join(CACHE, folder, ".complete")
-    digest = hashlib.sha256(mark.encode()).hexdigest()
-    with INSTALLING:
-        if os.path.exists(done) and open(done, encoding="ascii").read() == digest:
+    folder = os.path.join(below, f"{folder}-{hashlib.sha256(mark.encode()).hexdigest()[:16]}")
+    done = os.path.join(folder, ".complete")
+    with only_one():
+        if os.path.exists(done):
             return folder
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
@@ -73,8 +86,8 @@ def kept(folder, mark, command):
                     break
             else:
                 raise Skip(f"{' '.join(line)}: {run.stdout[-400:]}")
-        with open(done, "w", encoding="ascii") as file:
-            file.write(digest)
+        with open(done, "w", encoding="ascii"):
+            pass
     return folder
 
 
@@ -84,7 +97,7 @@ def python_with(name):
     with open(path, encoding="ascii") as file:
         wanted = file.read()
     folder = kept(name, sys.version + wanted, lambda folder: [
-        [sys.executable, "-m", "venv", folder], [os.path.join(folder, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "-r", path]])
+        [sys.executable, "-m", "venv", folder], [os.path.join(folder, "bin", "pip"), "install", "-q", "--no-compile", "--disable-pip-version-check", "-r", path]])
     return os.path.join(folder, "bin", "python")
 
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import threading
 
-from stage import CLIENTS, PATIENCE, Stage, kept, play_four
+from stage import CLIENTS, MADE, PATIENCE, Stage, kept, play_four
 from world import must
 
 SOURCE = os.path.join(CLIENTS, "typescript")
@@ -35,7 +35,7 @@ def build():
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             shutil.copy(os.path.join(SOURCE, name), os.path.join(folder, name))
         return [NPM]
-    folder = kept("typescript", "".join(map(read, files)), make)
+    folder = kept("typescript", "".join(map(read, files)), make, MADE)
     compiled = subprocess.run(["npx", "tsc"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     must(compiled.returncode == 0, f"tsc: {compiled.stdout[-3000:]}")
     for name in ("examples", "test"):

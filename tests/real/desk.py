@@ -20,7 +20,7 @@ import world  # noqa: E402
 from model import Model  # noqa: E402
 
 NEW, OLD = "2.1.325", "2.1.197"
-CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nod-tests")
+CACHE = world.CACHE
 
 
 INSTALLING = threading.Lock()

@@ -24,6 +24,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nod-tests")  # what registries gave, for every clone
 PATIENCE = float(os.environ.get("NOD_PATIENCE", "180"))  # seconds until something that must come is missing
 LATE = float(os.environ.get("NOD_LATE", "8"))  # how many times later than promised a busy machine may be
 
