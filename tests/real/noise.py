@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 from desk import desk
-from world import World, must
+from world import NOD, World, must
 
 FILES = {
     "README.md": "# calc\n\nA calculator.\n", "src/calc.py": "def add(a, b):\n    return a - b\n",
@@ -97,7 +97,7 @@ def test_thirty_ordinary_calls_ask_no_more_often_than_claude_code_alone(place):
         beside.close(quietly=True)
     with desk(place, []) as d:
         project(d)
-        setup = subprocess.run([os.environ.get("NOD", "nod"), "setup", "--yes"], cwd=d.project, env=place.environment,
+        setup = subprocess.run([NOD, "setup", "--yes"], cwd=d.project, env=place.environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         must(setup.returncode == 0, setup.stdout)
         ended = threading.Event()
