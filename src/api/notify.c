@@ -219,7 +219,8 @@ void api_answers_press(struct exchange *x)
                                  .signature = http_header(x->http, "x-slack-signature")};
     bool there = false;
     struct err err;
-    x->http->query = x->http->body; /* a form is written as a query is */
+    x->http->query = x->http->body; /* a form is written as a query is, and Slack's is encoded */
+    x->http->plain_query = false;
     *taking = (struct notify_taking){.op = gate_op(x->arena, press_taken, x)};
     if (rc_bad(http_query(x->http, "payload", &there, &press.payload, &err)) ||
         rc_bad(notify_read_press(x->api->notify, x->arena, &press, &taking->token, &err)))
