@@ -149,7 +149,7 @@ static struct rc check_members(const struct json *top, struct err *err)
 {
     for (const struct json *member = top->first; member; member = member->next)
         if (!str_is(member->key, "deny") && !str_is(member->key, "ask") && !str_is(member->key, "allow"))
-            return err_set(err, ERR_INVALID, "\"%.*s\" is none of \"deny\", \"ask\" and \"allow\"",
+            return err_set(err, ERR_INVALID, "\"%.*s\" is not \"deny\", \"ask\" or \"allow\"",
                            STR_ARG(member->key));
     return RC_OK;
 }

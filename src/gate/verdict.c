@@ -172,8 +172,8 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
                                   .entries = LOOK_ENTRIES};
     struct str found = links_find(&search, sweep->folder);
     if (search.gave_up)
-        ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and those in %.*s are too many "
-                                                 "to look whether one of them holds keys", STR_ARG(found)));
+        ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too many of them "
+                                                 "to check whether one holds keys", STR_ARG(found)));
     else if (!str_empty(found))
         ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s may hold keys",
                                           STR_ARG(found)));
@@ -200,7 +200,7 @@ static void check_listed(struct arena *arena, const struct session *session, str
                                   .entries = LOOK_ENTRIES};
     struct str found = links_find(&search, session->cwd);
     if (search.gave_up)
-        ask_instead(verdict, STR("it reads the files of a list, too many to look whether a name has blanks in it"));
+        ask_instead(verdict, STR("it reads the files of a list that is too long to check for names with blanks"));
     else if (!str_empty(found))
         ask_instead(verdict, arena_printf(arena, "it reads the files of a list, and %.*s has blanks or quotes in its "
                                                  "name, which make other names of it", STR_ARG(found)));

@@ -176,7 +176,7 @@ void study_shell(struct studying *s)
             bool plain = str_is(word, "--noprofile") || str_is(word, "--norc") || str_is(word, "--posix") ||
                          str_is(word, "--login");
             if (!plain)
-                act_other(s, i, "an option of it takes its orders from elsewhere");
+                act_other(s, i, "one of its options may read commands from a file");
             continue;
         }
         text = text || str_find(word, 'c') < word.n;

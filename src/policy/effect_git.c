@@ -223,7 +223,7 @@ void study_git(struct studying *s)
     size_t at = find_sub(s, &sure);
     study_global(s, at);
     if (!sure)
-        act_other(s, ALL_WORDS, "an option before the sub-command is not known");
+        act_other(s, ALL_WORDS, "Nod does not know an option before the sub-command");
     if (at >= s->count)
         return;
     if (word_is(&s->words[at], "config"))

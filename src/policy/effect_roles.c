@@ -54,7 +54,7 @@ static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, 
 {
     static const char *const whys[] = {[ACT_READS] = "it reads a file", [ACT_REMOVES] = "it removes a file",
                                        [ACT_WRITES] = "it writes a file",
-                                       [ACT_OBEYS] = "it takes its orders from a file"};
+                                       [ACT_OBEYS] = "it reads commands or settings from a file"};
     if (strange_coder(e, value))
         act_add(e->s, ACT_OTHER, word, "a prefix of its path chooses the code that reads or writes it");
     struct act *act = act_add(e->s, kind, word, whys[kind]);

@@ -247,7 +247,8 @@ void effect_module(struct effects *e, size_t word, struct str value)
             return;
         }
     }
-    act_add(e->s, ACT_OTHER, word_literal(&e->s->words[word]) ? word : ALL_WORDS, "it runs a module that is not known");
+    act_add(e->s, ACT_OTHER, word_literal(&e->s->words[word]) ? word : ALL_WORDS,
+            "it runs a module that Nod does not know");
 }
 
 /* `x=--from-file=/etc/passwd; diff $x a`: with the values that the line gives, it is an option that names a file. */
@@ -335,7 +336,7 @@ static void read_words(struct effects *e, size_t from)
         }
         if (text.n && ((strchr("+\\", text.p[0]) && effect_has(e, str_sub(text, 0, 1))) ||
                        (text.p[0] == '@' && (e->row->styles & STYLE_AT)))) {
-            act_add(e->s, ACT_OTHER, i, "a word of it takes orders from elsewhere");
+            act_add(e->s, ACT_OTHER, i, "one of its words names further options or commands");
             continue;
         }
         if (descending && try_descend(e, i))

@@ -262,8 +262,8 @@ static void opencode_whole(struct importing *in, const char *tool, enum effect e
         return;
     if (effect != EFFECT_ALLOW && exceptions) {
         import_left_out(in, effect, line, name,
-                      "left out: here deny and ask beat every allow, so the exceptions would be void; "
-                      "what no rule allows is asked about");
+                      "left out: in Nod deny and ask rules win over every allow, so its exceptions would have no "
+                      "effect; calls that no rule allows are asked about");
         return;
     }
     (void)import_rule(in, effect, name, line);

@@ -242,7 +242,7 @@ static bool study_is_git(const struct study *study)
 {
     return study->table && str_starts(table_str(study->table->name), STR("git"));
 }
-static const char *const strange_git = "git may find a repository there that is none of yours";
+static const char *const strange_git = "git may find a repository there that is not yours";
 
 /* The first rule under the key that fits the words, the hosts and all acts. A rule that fits the words only
  * gives the reason why it was not enough. */

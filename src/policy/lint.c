@@ -201,7 +201,7 @@ static bool lint_twice(struct linting *l)
                                   STR_ARG(source->project.path), STR_ARG(l->rule.text));
     if (!map_put(&l->seen, key, l))
         return false;
-    lint_add(l, LINT_NOTE, STR_NONE, STR("it stands there twice"));
+    lint_add(l, LINT_NOTE, STR_NONE, STR("the same rule is there twice"));
     return true;
 }
 

@@ -221,7 +221,7 @@ static bool lint_program(struct linting *l, struct str program)
     if (str_empty(near))
         return false;
     lint_dead(l, replaced(l->arena, l->rule.text, program, near),
-              arena_printf(l->arena, "`%.*s` is no program that Nod knows", STR_ARG(program)));
+              arena_printf(l->arena, "`%.*s` is not a program that Nod knows", STR_ARG(program)));
     return true;
 }
 
@@ -396,7 +396,7 @@ static bool lint_host(struct linting *l)
                  arena_printf(l->arena, "it means every host below `.%.*s`, which nobody owns alone", STR_ARG(host)));
         return true;
     }
-    lint_dead(l, STR_NONE, arena_printf(l->arena, "`%.*s` is no whole name of a host", STR_ARG(host)));
+    lint_dead(l, STR_NONE, arena_printf(l->arena, "`%.*s` is not a full host name", STR_ARG(host)));
     return true;
 }
 

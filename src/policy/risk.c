@@ -24,7 +24,7 @@ static const char *const words[RISK_COUNT] = {
     [RISK_BIT_PRIVILEGES] = "runs with the rights of another user, or changes rights",
     [RISK_BIT_INTERPRETER] = "runs code",
     [RISK_BIT_GENERATED] = "runs code that is not shown here",
-    [RISK_BIT_SETTINGS] = "touches settings that programs obey, or takes its orders from a file",
+    [RISK_BIT_SETTINGS] = "touches settings of programs, or reads commands or settings from a file",
     [RISK_BIT_UNKNOWN] = "Nod does not know what it does: look at it closely",
 };
 

@@ -318,7 +318,7 @@ static struct rc take_path(struct making *m, struct str content)
     struct rule *rule = m->rule;
     struct str path = content;
     if (str_find(path, '\\') < path.n || path.p[0] == '!')
-        return bad(m, "a path has no `\\` and does not begin with `!`");
+        return bad(m, "a path must not contain `\\` or begin with `!`");
     rule->kind = RULE_PATH;
     rule->base = take_base(&path);
     if (rule->base == BASE_CWD && path.p[0] == '~')

@@ -266,7 +266,7 @@ def test_a_policy_file_with_a_list_that_is_no_effect(world):
     with open(os.path.join(folder, ".nod", "policy.json"), "w", encoding="utf-8") as file:
         json.dump({"denny": ["Bash(ssh:*)"]}, file)
     problem = admin.ok("GET", f"/api/policy?session={session}")["project"]["problem"]
-    must('"denny" is none of' in problem, problem)
+    must('"denny" is not "deny"' in problem, problem)
 
 
 def test_the_managed_file_is_above_all(world):

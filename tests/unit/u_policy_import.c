@@ -161,7 +161,7 @@ static void test_opencode(void **state)
                         "4: \"ask\": left out: what no rule n\n"
                         "5: rm ?: left out: `?` means itse\n"
                         "5: Bash: there the last rule that\n"
-                        "6: Edit: left out: here deny and \n"
+                        "6: Edit: left out: in Nod deny an\n"
                         "6: Edit: there the last rule that\n"
                         "9: external_directory: left out: name these fol\n"
                         "10: myserver_tool: left out: which tool tha\n"
