@@ -16,7 +16,7 @@ struct pending_listing {
     int64_t took_us;
 };
 
-/* Keys that recovery codes made known and that do not count yet: whoever looks at the list can still revoke them. */
+/* Keys that were added with a recovery code and cannot sign yet: whoever looks at the list can still revoke them. */
 static void write_new_keys(struct exchange *x, struct json_out *out)
 {
     int64_t now_ms = clock_wall_ms();

@@ -1,4 +1,4 @@
-/* Keys of people: made known, listed, revoked; and statements for them to sign. */
+/* Keys of people: added, listed, revoked; and statements for them to sign. */
 #include "api/exchange.h"
 
 #include "base/base64.h"

@@ -11,7 +11,7 @@
  * of them in which every agent has its turn. */
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
                         struct err *err);
-/* Warns of those of the keys that recovery codes made known and that do not sign yet; empty: there are none. */
+/* Warns of those keys that were added with a recovery code and cannot sign yet; empty: there are none. */
 struct str view_new_keys(struct arena *arena, const struct json *keys);
 /* All waiting calls, or those of one agent when one is named. */
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,

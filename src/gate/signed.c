@@ -74,7 +74,7 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
         return err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     if (key->from_ms > clock_wall_ms())
         return err_set(err, ERR_SIGNATURE_REQUIRED,
-                       "this key was made known by a recovery code, and does not count yet");
+                       "this key was added with a recovery code and cannot sign yet; `nod key list` says from when");
     TRY(gate_check_issued(gate, &statement, claim, err));
     struct str text = statement_text(arena, &statement);
     if (rc_bad(sign_check_signature(key, text, claim, ret_counter, err)))
@@ -145,7 +145,7 @@ struct rc gate_decision_statement(struct gate *gate, const struct decide *d, str
     if (!open)
         return err_set(err, ERR_NOT_FOUND, "there is no such call that waits");
     if (!str_empty(d->digest) && !str_eq(d->digest, open->digest))
-        return err_set(err, ERR_CONFLICT, "what you saw is not what is asked now; look again");
+        return err_set(err, ERR_CONFLICT, "the request has changed since you saw it; look at it again");
     *ret = decision_statement(gate, d->op.arena, d, open);
     ret->key = key;
     gate_issue(gate, d->op.arena, ret);

@@ -52,7 +52,7 @@ static void withdraw_all(struct gate *gate, const struct token *token)
         const struct open *open = each.value;
         if (str_eq(open->actor, token->name) &&
             (str_empty(token->session) || str_eq(token->session, open->session)))
-            deadlines_end(gate, open, DECISION_CANCELLED, STR("the token of whoever asked was revoked"));
+            deadlines_end(gate, open, DECISION_CANCELLED, STR("the token that asked for it was revoked"));
     }
 }
 

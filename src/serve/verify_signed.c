@@ -134,7 +134,7 @@ static struct rc prove(struct proving *proving, struct arena *arena, const struc
     if (!*ret_key)
         return err_set(err, ERR_CORRUPT, "the key was not known, or was revoked");
     if ((*ret_key)->from_ms > event->at_ms)
-        return err_set(err, ERR_CORRUPT, "the key did not count yet: a recovery code had made it known");
+        return err_set(err, ERR_CORRUPT, "the key could not sign yet: it was added with a recovery code");
     TRY(own_text(arena, event, data, digest, said, &own, err));
     if (!str_eq(own, said))
         return err_set(err, ERR_CORRUPT, "what was signed is not what is kept");
@@ -328,7 +328,7 @@ static void say_unsigned(struct proving *proving, const struct event *event)
     } else if (str_is(change, "key_added") && READ_DATA(&scratch, key_added, event->data, &came) &&
                !str_empty(came.recovery)) {
         id = came.id;
-        what = "was made known by a recovery code";
+        what = "was added with a recovery code";
     }
     if (!str_empty(id) && !proving->out)
         (void)printf("key %.*s %s (event %llu, by %.*s)\n", STR_ARG(text_line(&scratch, id)), what,

@@ -43,7 +43,7 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
     return RC_OK;
 }
 
-/* The kind comes from the key as it was made known, never from the claim. */
+/* The kind comes from the key as it was added, never from the claim. */
 struct rc sign_check_signature(const struct person_key *key, struct str text, const struct signature_claim *claim,
                                uint32_t *ret_counter, struct err *err)
 {
@@ -56,7 +56,7 @@ struct rc sign_check_signature(const struct person_key *key, struct str text, co
     case KEY_KIND_ED25519:
         if (public_key_check(key->spki, text, claim->sig))
             return RC_OK;
-        return err_set(err, ERR_FORBIDDEN, "the signature is not of this key, or is under something else");
+        return err_set(err, ERR_FORBIDDEN, "the signature was not made by this key, or signs another text");
     case KEY_KIND_NONE:
         break;
     }

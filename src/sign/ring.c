@@ -42,7 +42,7 @@ static struct person_key *find_any(const struct key_ring *ring, struct str id)
     return LIST_FIND(ring->keys, key, str_eq(key->id, id));
 }
 
-/* The newest of that id: a key that was revoked may be made known again. */
+/* The newest of that id: a key that was revoked may be added again. */
 struct person_key *key_ring_find(const struct key_ring *ring, struct str id)
 {
     struct person_key *key = find_any(ring, id);

@@ -122,6 +122,6 @@ struct rc sshsig_check(const struct person_key *key, struct str text, const stru
     struct str message = device_message(&arena, application, tail, ssh_message(&arena, text));
     if (!str_eq(public_key_from_ed25519(&arena, point), key->spki) ||
         !public_key_check(key->spki, message, sig_bytes))
-        return refuse(err, "it is not of this key");
+        return refuse(err, "it was not made by this key");
     return RC_OK;
 }

@@ -77,7 +77,7 @@ struct rc webauthn_check(const struct person_key *key, struct str text, const st
     memcpy(message, claim->auth.p, claim->auth.n);
     memcpy(message + claim->auth.n, client.bytes, DIGEST_BYTES);
     if (!public_key_check(key->spki, (struct str){message, claim->auth.n + DIGEST_BYTES}, claim->sig))
-        return refuse(err, "it is not of this key");
+        return refuse(err, "it was not made by this key");
     if (key->counter && *ret_counter <= key->counter)
         return refuse(err, "the authenticator's counter went back: it may have been copied");
     return RC_OK;

@@ -242,7 +242,8 @@ static struct rc check_events(struct facts *facts, const struct append *append, 
         const char *wrong = NULL;
         struct archived archived;
         if (event->kind == EVENT_SESSION_ARCHIVED && (append->event_count > 1 || !may_leave(facts, event, &archived)))
-            return err_set(err, ERR_CONFLICT, "session %.*s is not what was archived", STR_ARG(event->session));
+            return err_set(err, ERR_CONFLICT, "session %.*s has changed since it was archived",
+                           STR_ARG(event->session));
         if (!event_kind_of_call(event->kind))
             continue;
         if (call_has(facts, append, i, event->kind))

@@ -566,7 +566,7 @@ static struct rc last_seq_once(struct postgres_handle *handle, uint64_t *ret_seq
     if (pq.PQntuples(row)) {
         last.seq = (uint64_t)row_int(row, 0, 0);
         if (!row_digest(row, 0, 1, &last.hash))
-            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
+            return err_set(err, ERR_CORRUPT, "event %llu has no valid link", (unsigned long long)last.seq);
     }
     TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);

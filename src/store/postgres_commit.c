@@ -81,7 +81,7 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
         uint64_t seq = (uint64_t)row_int(found, i, 0);
         bool is_last = pq.PQgetisnull(found, i, 2);
         if (!row_digest(found, i, 1, &hash) || (!is_last && !row_digest(found, i, 2, &hash_before)))
-            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)seq);
+            return err_set(err, ERR_CORRUPT, "event %llu has no valid link", (unsigned long long)seq);
         if (is_last)
             last = (struct anchor){seq, hash};
         else if (group_is_sent(sent, seq, &hash_before, &hash))

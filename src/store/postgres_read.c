@@ -174,7 +174,7 @@ static struct rc fill_chains(struct read *read, const PGresult *rows, struct err
         chain->first_seq = (uint64_t)row_int(rows, i, 1);
         chain->last_seq = (uint64_t)row_int(rows, i, 2);
         if (!row_digest(rows, i, 3, &chain->hash))
-            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(chain->session));
+            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no valid head", STR_ARG(chain->session));
     }
     read->chain_count = (size_t)count;
     return RC_OK;
@@ -252,7 +252,7 @@ struct rc postgres_remember(struct postgres_handle *handle, const PGresult *rows
         struct digest hash;
         TRY(row_event(rows, i, 0, &event, err));
         if (!row_digest(rows, i, EVENT_COLUMN_COUNT, &hash))
-            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)event.seq);
+            return err_set(err, ERR_CORRUPT, "event %llu has no valid link", (unsigned long long)event.seq);
         memory_follow(handle->memory, &event, (uint64_t)row_int(rows, i, EVENT_COLUMN_COUNT + 1), &hash);
     }
     return RC_OK;

@@ -89,7 +89,7 @@ static struct rc read_row(struct sqlite_handle *handle, sqlite3_stmt *row, struc
         .request_seq = (uint64_t)sqlite3_column_int64(row, 9),
     };
     if (!sqlite_digest(row, 5, &late.hash))
-        return err_set(err, ERR_CORRUPT, "%s: event %llu has no proper link: see `nod verify`", handle->path,
+        return err_set(err, ERR_CORRUPT, "%s: event %llu has no valid link: see `nod verify`", handle->path,
                        (unsigned long long)late.seq);
     struct late_event *added = add_event(&handle->late, late);
     add_strings(&handle->late, added, &(struct event){.kind = (enum event_kind)late.kind,
@@ -268,7 +268,7 @@ static struct rc find_last_group(struct sqlite_handle *handle, uint64_t *ret_end
     *ret_end = row ? (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_GROUP], 0) : 0;
     if (row)
         sqlite_reset(handle, SQL_LAST_GROUP);
-    return whole ? RC_OK : err_set(err, ERR_CORRUPT, "%s: the last group has no proper link: see `nod verify`",
+    return whole ? RC_OK : err_set(err, ERR_CORRUPT, "%s: the last group has no valid link: see `nod verify`",
                                    handle->path);
 }
 

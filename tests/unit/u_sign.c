@@ -172,10 +172,10 @@ static void a_changed_byte_is_found(void **state)
     memcpy(sig, claim.sig.p, claim.sig.n);
     sig[10] ^= 1;
     other.sig = (struct str){sig, claim.sig.n};
-    assert_refused(rig, other, "not of this key");
+    assert_refused(rig, other, "not made by this key");
     other = claim;
     other.client = arena_printf(&rig->arena, "%.*s ", STR_ARG(claim.client));
-    assert_refused(rig, other, "not of this key");
+    assert_refused(rig, other, "not made by this key");
     other = claim;
     other.auth = str_sub(claim.auth, 0, 36);
     assert_refused(rig, other, "too short");
@@ -268,7 +268,7 @@ static void a_security_key_signs_when_touched(void **state)
     struct str cut = str_sub(claim.sig, 0, 100);
     assert_refused(rig, (struct signature_claim){.sig = cut}, "form");
     rig->text = STR("other words");
-    assert_refused(rig, claim, "not of this key");
+    assert_refused(rig, claim, "not made by this key");
 }
 
 /* ---- the ring ---- */

@@ -163,7 +163,7 @@ static bool may_decide(struct decide *d, const struct open *open)
     if (!str_empty(d->thread) && !str_eq(d->thread, open->thread))
         (void)err_set(&d->op.err, ERR_NOT_FOUND, "there is no such call");
     else if (!str_empty(d->digest) && !str_eq(d->digest, open->digest))
-        (void)err_set(&d->op.err, ERR_CONFLICT, "what you saw is not what is asked now; look again");
+        (void)err_set(&d->op.err, ERR_CONFLICT, "the request has changed since you saw it; look at it again");
     else
         (void)rc_ok(people_check_form(open, d, &d->op.err));
     return d->op.err.code == ERR_OK;

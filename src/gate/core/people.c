@@ -29,7 +29,7 @@ struct rc people_check_person(const struct open *open, const struct decide *d, s
 {
     struct str asker = token_person(open->actor);
     if (people_wanted(open, d) && (str_eq(d->person, asker) || str_eq(token_person(d->actor), asker)))
-        return err_set(err, ERR_FORBIDDEN, "%u persons must allow this, and whoever asked for it is none of them",
+        return err_set(err, ERR_FORBIDDEN, "%u persons must allow this, and the one who asked cannot be among them",
                        open->people);
     return RC_OK;
 }
