@@ -16,7 +16,7 @@
     F(text, owner, "owner", SET, "id of the token that made it")
 
 #define SESSION_SETTINGS_FIELDS(F)                                                    \
-    F(text, call, "toolCallId", SET, "the decision that it follows from")             \
+    F(text, call, "toolCallId", SET, "the call whose answer caused it")             \
     F(text, title, "title", GIVEN, "for people")                                      \
     F(text, cwd, "cwd", SET, "the folder of its calls")                               \
     F(text, mode, "permissionMode", SET, "the permission mode")                       \
@@ -25,7 +25,7 @@
     F(raw, rules, "rules", SET, "rules that are added, each an object with an id")    \
     F(texts, removed_rules, "removedRules", SET, "ids of rules that are taken away")
 
-#define SESSION_USED_FIELDS(F) F(texts, rules, "usedRules", ALWAYS, "ids of rules that are good for a number of calls")
+#define SESSION_USED_FIELDS(F) F(texts, rules, "usedRules", ALWAYS, "ids of rules for a limited number of calls")
 
 #define THREAD_FIELDS(F)                                                              \
     F(text, id, "id", ALWAYS, "begins with the session's id and a dot")               \
@@ -38,28 +38,28 @@
     F(text, id, "id", ALWAYS, "the token's id, no secret")                            \
     F(text, name, "name", ALWAYS, "whose it is; stands as the actor of events")       \
     F(text, role, "role", ALWAYS, "admin, approver, agent or viewer")                 \
-    F(texts, scopes, "scopes", SET, "its rights; absent before there were scopes: the role's of then") \
+    F(texts, scopes, "scopes", SET, "its rights; absent in old events: those that the role had then") \
     F(text, session, "sessionId", SET, "the one session it is good for")              \
     F(texts, folders, "folders", SET, "an agent's: where its sessions may be")        \
     F(text, hash, "hash", ALWAYS, "SHA-256 of the secret")
 
-#define TOKEN_REVOKED_FIELDS(F) F(text, id, "id", ALWAYS, "the token that is worthless from now on")
+#define TOKEN_REVOKED_FIELDS(F) F(text, id, "id", ALWAYS, "the token that is not valid from now on")
 
 #define RULE_ADDED_FIELDS(F)                                                          \
-    F(text, call, "toolCallId", SET, "the decision that it follows from")             \
+    F(text, call, "toolCallId", SET, "the call whose answer caused it")             \
     F(raw, rule, "rule", ALWAYS, "the rule")
 
 #define RULE_BOUND_FIELDS(F)                                                          \
     F(text, id, "id", ALWAYS, "the rule")                                             \
-    F(raw, rule, "rule", ALWAYS, "where it holds from now on: scope, and project with path, dev and ino")
+    F(raw, rule, "rule", ALWAYS, "where the rule holds now: scope, and project with path, dev and ino")
 
 #define RULE_REMOVED_FIELDS(F) F(text, id, "id", ALWAYS, "the rule that is revoked")
-#define RULE_USED_FIELDS(F) F(text, id, "id", ALWAYS, "a rule that is good for a number of calls")
+#define RULE_USED_FIELDS(F) F(text, id, "id", ALWAYS, "a rule for a limited number of calls")
 
 #define RULE_TRUSTED_FIELDS(F)                                                        \
     F(text, path, "path", ALWAYS, "a project's file of rules or of MCP servers")      \
     F(text, hash, "hash", SET, "of its content: only this content is trusted")        \
-    F(text, call, "toolCallId", SET, "the decision that it follows from")
+    F(text, call, "toolCallId", SET, "the call whose answer caused it")
 
 #define RULE_DISTRUSTED_FIELDS(F)                                                     \
     F(text, path, "path", ALWAYS, "a project's file that is not trusted any more")    \
@@ -70,7 +70,7 @@
     F(text, tool, "tool", ALWAYS, "a tool of an MCP server")                          \
     F(text, digest, "digest", ALWAYS, "of the definition")                            \
     F(raw, definition, "definition", SET, "description and schema that hold from now on") \
-    F(text, call, "toolCallId", SET, "the decision that it follows from")
+    F(text, call, "toolCallId", SET, "the call whose answer caused it")
 
 #define TOKEN_TRIPPED_FIELDS(F)                                                       \
     F(text, id, "id", ALWAYS, "the person's token that a process below an agent used at the Unix socket") \
@@ -87,14 +87,14 @@
     F(text, rp_id, "rpId", SET, "webauthn: the host name that it is good for")        \
     F(text, origin, "origin", SET, "webauthn: the page that it signs for")            \
     F(raw, proof, "proof", ALWAYS, "the new key's own signature")                     \
-    F(time, from_ms, "validFrom", SET, "made known by a recovery code: it signs from then on") \
+    F(time, from_ms, "validFrom", SET, "added with a recovery code: it signs from then on") \
     F(text, recovery, "recovery", SET, "SHA-256 of that code, which is used up")      \
     F(raw, signature, "signature", SET, "by the key that vouches for it; absent for the first of the installation")
 
 #define KEY_RECOVERY_FIELDS(F)                                                        \
     F(text, person, "person", ALWAYS, "whose codes they are; older ones are no longer valid") \
     F(texts, codes, "codes", ALWAYS, "SHA-256 of each")                               \
-    F(raw, signature, "signature", SET, "by a key of that person")
+    F(raw, signature, "signature", SET, "made by a key of that person")
 
 #define KEY_REVOKED_FIELDS(F)                                                         \
     F(text, id, "id", ALWAYS, "the key that is revoked: its signatures are not valid from now on") \
@@ -120,7 +120,7 @@
     S(thread, NONE, NULL, THREAD_FIELDS, "A thread of a session.")                                               \
     S(session_created, SESSION_CHANGED, "created", SESSION_CREATED_FIELDS, "A session begins.")                  \
     S(session_settings, SESSION_CHANGED, "settings", SESSION_SETTINGS_FIELDS, "A session's settings change.")    \
-    S(session_used, SESSION_CHANGED, "used", SESSION_USED_FIELDS, "A call used a rule that is for a number of calls.") \
+    S(session_used, SESSION_CHANGED, "used", SESSION_USED_FIELDS, "A call used a limited rule of the session.")        \
     S(session_thread, SESSION_CHANGED, "thread", SESSION_THREAD_FIELDS, "A session gets a thread.")              \
     S(token_created, TOKEN_CHANGED, "created", TOKEN_CREATED_FIELDS, "Someone gets a token.")                    \
     S(token_revoked, TOKEN_CHANGED, "revoked", TOKEN_REVOKED_FIELDS, "A token is revoked.")                      \
@@ -128,9 +128,9 @@
     S(rule_added, RULE_CHANGED, "added", RULE_ADDED_FIELDS, "A rule of the user's layer.")                       \
     S(rule_bound, RULE_CHANGED, "bound", RULE_BOUND_FIELDS, "A person says where a rule holds.")                 \
     S(rule_removed, RULE_CHANGED, "removed", RULE_REMOVED_FIELDS, "A rule is revoked.")                          \
-    S(rule_used, RULE_CHANGED, "used", RULE_USED_FIELDS, "A rule of the user's layer is used up by one.")        \
+    S(rule_used, RULE_CHANGED, "used", RULE_USED_FIELDS, "A call used a limited rule of the user's layer.")      \
     S(rule_trusted, RULE_CHANGED, "trusted", RULE_TRUSTED_FIELDS, "A project's file is trusted as it is.")       \
-    S(rule_distrusted, RULE_CHANGED, "distrusted", RULE_DISTRUSTED_FIELDS, "It is not trusted any more.")        \
+    S(rule_distrusted, RULE_CHANGED, "distrusted", RULE_DISTRUSTED_FIELDS, "A project's file is not trusted any more.")\
     S(rule_pinned, RULE_CHANGED, "pinned", RULE_PINNED_FIELDS, "A tool's definition holds as it is.")            \
     S(key_added, TOKEN_CHANGED, "key_added", KEY_ADDED_FIELDS, "A person's key for signing decisions is known.")       \
     S(key_used, TOKEN_CHANGED, "key_used", KEY_USED_FIELDS, "A person's key has signed something.")                    \

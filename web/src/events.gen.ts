@@ -186,7 +186,7 @@ export interface SessionCreatedData {
 /** A session's settings change. */
 export interface SessionSettingsData {
   change: "settings";
-  toolCallId?: string; // the decision that it follows from
+  toolCallId?: string; // the call whose answer caused it
   title?: string; // for people
   cwd?: string; // the folder of its calls
   permissionMode?: string; // the permission mode
@@ -196,10 +196,10 @@ export interface SessionSettingsData {
   removedRules?: string[]; // ids of rules that are taken away
 }
 
-/** A call used a rule that is for a number of calls. */
+/** A call used a limited rule of the session. */
 export interface SessionUsedData {
   change: "used";
-  usedRules: string[]; // ids of rules that are good for a number of calls
+  usedRules: string[]; // ids of rules for a limited number of calls
 }
 
 /** A session gets a thread. */
@@ -214,7 +214,7 @@ export interface TokenCreatedData {
   id: string; // the token's id, no secret
   name: string; // whose it is; stands as the actor of events
   role: string; // admin, approver, agent or viewer
-  scopes?: string[]; // its rights; absent before there were scopes: the role's of then
+  scopes?: string[]; // its rights; absent in old events: those that the role had then
   sessionId?: string; // the one session it is good for
   folders?: string[]; // an agent's: where its sessions may be
   hash: string; // SHA-256 of the secret
@@ -223,7 +223,7 @@ export interface TokenCreatedData {
 /** A token is revoked. */
 export interface TokenRevokedData {
   change: "revoked";
-  id: string; // the token that is worthless from now on
+  id: string; // the token that is not valid from now on
 }
 
 /** An agent's process tried to act as a person. */
@@ -237,7 +237,7 @@ export interface TokenTrippedData {
 /** A rule of the user's layer. */
 export interface RuleAddedData {
   change: "added";
-  toolCallId?: string; // the decision that it follows from
+  toolCallId?: string; // the call whose answer caused it
   rule: Json; // the rule
 }
 
@@ -245,7 +245,7 @@ export interface RuleAddedData {
 export interface RuleBoundData {
   change: "bound";
   id: string; // the rule
-  rule: Json; // where it holds from now on: scope, and project with path, dev and ino
+  rule: Json; // where the rule holds now: scope, and project with path, dev and ino
 }
 
 /** A rule is revoked. */
@@ -254,10 +254,10 @@ export interface RuleRemovedData {
   id: string; // the rule that is revoked
 }
 
-/** A rule of the user's layer is used up by one. */
+/** A call used a limited rule of the user's layer. */
 export interface RuleUsedData {
   change: "used";
-  id: string; // a rule that is good for a number of calls
+  id: string; // a rule for a limited number of calls
 }
 
 /** A project's file is trusted as it is. */
@@ -265,10 +265,10 @@ export interface RuleTrustedData {
   change: "trusted";
   path: string; // a project's file of rules or of MCP servers
   hash?: string; // of its content: only this content is trusted
-  toolCallId?: string; // the decision that it follows from
+  toolCallId?: string; // the call whose answer caused it
 }
 
-/** It is not trusted any more. */
+/** A project's file is not trusted any more. */
 export interface RuleDistrustedData {
   change: "distrusted";
   path: string; // a project's file that is not trusted any more
@@ -282,7 +282,7 @@ export interface RulePinnedData {
   tool: string; // a tool of an MCP server
   digest: string; // of the definition
   definition?: Json; // description and schema that hold from now on
-  toolCallId?: string; // the decision that it follows from
+  toolCallId?: string; // the call whose answer caused it
 }
 
 /** A person's key for signing decisions is known. */
@@ -297,7 +297,7 @@ export interface KeyAddedData {
   rpId?: string; // webauthn: the host name that it is good for
   origin?: string; // webauthn: the page that it signs for
   proof: Json; // the new key's own signature
-  validFrom?: string; // made known by a recovery code: it signs from then on
+  validFrom?: string; // added with a recovery code: it signs from then on
   recovery?: string; // SHA-256 of that code, which is used up
   signature?: Json; // by the key that vouches for it; absent for the first of the installation
 }
@@ -323,7 +323,7 @@ export interface KeyRecoveryData {
   change: "key_recovery";
   person: string; // whose codes they are; older ones are no longer valid
   codes: string[]; // SHA-256 of each
-  signature?: Json; // by a key of that person
+  signature?: Json; // made by a key of that person
 }
 
 /** A session's events left the store. */
