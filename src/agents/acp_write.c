@@ -46,7 +46,7 @@ static struct rc check_lists(const struct json *params, struct err *err)
         good = good && is_string(one);
     for (const struct json *one = good && env ? env->first : NULL; one; one = one->next)
         good = good && is_string(json_get(one, "name")) && is_string(json_get(one, "value"));
-    return good ? RC_OK : err_set(err, ERR_INVALID, "its arguments or variables cannot be read");
+    return good ? RC_OK : err_set(err, ERR_INVALID, "the command's arguments or environment variables cannot be read");
 }
 
 /* The command as one line for the shell: program and arguments quoted. */

@@ -176,7 +176,7 @@ struct rc auth_check_body(const struct exchange *x, struct err *err)
     struct proof_claim claim;
     if (!proof_claim_read(x->http, &claim) || proof_body_holds(x->http, &claim))
         return RC_OK;
-    return err_set(err, ERR_UNAUTHENTICATED, "the body is not the one that was claimed");
+    return err_set(err, ERR_UNAUTHENTICATED, "the body does not match the digest in the request's proof");
 }
 
 /* In this order: a proof, a token in the header, one offered as a WebSocket's subprotocol, a browser's cookie. */

@@ -221,8 +221,8 @@ struct rc events_scope_known(const struct gate *gate, const struct event_scope *
     uint64_t last_seq = gate_figures(gate).last_seq;
     if (scope->after <= last_seq)
         return RC_OK;
-    return err_set(err, ERR_GONE, "the log ends at %llu: it was restored from a backup, or is another one than you "
-                   "have seen; begin anew", (unsigned long long)last_seq);
+    return err_set(err, ERR_GONE, "the log ends at event %llu: it was restored from a backup, or is another log than "
+                   "the one you followed; read it again from the start", (unsigned long long)last_seq);
 }
 
 static void stream_if_known(struct exchange *x)

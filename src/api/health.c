@@ -132,9 +132,9 @@ void api_metrics_show(struct exchange *x)
     one(&buf, "nod_waiting_clients", "gauge", "Clients held until an answer comes.", f.waiting);
     one(&buf, "nod_watchers", "gauge", "Followers of events.", f.watchers);
     response_times(&buf, &f);
-    head(&buf, "nod_pending_query_seconds_total", "counter", "Time spent answering what is pending.");
+    head(&buf, "nod_pending_query_seconds_total", "counter", "Time spent on queries for pending calls.");
     buf_printf(&buf, "nod_pending_query_seconds_total %.6f\n", (double)x->api->query_us / 1e6);
-    one(&buf, "nod_pending_queries_total", "counter", "Times it was asked what is pending.", x->api->queries);
+    one(&buf, "nod_pending_queries_total", "counter", "Queries for pending calls.", x->api->queries);
     store_figures_text(&buf, &f.store);
     notify_write_metrics(x->api->notify, &buf);
     if (x->api->server) {

@@ -325,7 +325,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
     if (str_empty(ask->id))
         ask->id = arena_str(x->arena, str_of(id_new("call").text));
     if (!id_acceptable(ask->id) || ask->id.n > LIMIT_ID_BYTES)
-        return err_set(err, ERR_INVALID, "the call's id is none that can be kept");
+        return err_set(err, ERR_INVALID, "the call's id is too long or has characters that are not allowed");
     if (h->hook.cwd.n && h->hook.cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     ask->id = arena_str(x->arena, ask->id);

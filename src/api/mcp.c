@@ -210,7 +210,7 @@ static struct rc prepare(struct mcp_call_held *held, struct str text, struct err
     TRY(mcp_ask_read(&held->spare, &held->message, &what, err));
     ask->id = arena_str(&held->arena, str_empty(what.id) ? str_of(id_new("call").text) : what.id);
     if (!id_acceptable(ask->id))
-        return err_set(err, ERR_INVALID, "\"tool_use_id\" is none that can be kept");
+        return err_set(err, ERR_INVALID, "\"tool_use_id\" is too long or has characters that are not allowed");
     ask->name = arena_str(&held->arena, what.name);
     ask->by_default = BY_DEFAULT_ASK; /* the client asks because its own rules do not allow it */
     ask->input = what.input;

@@ -40,7 +40,7 @@ static struct rc check_rule(struct exchange *x, const struct json *object, const
     if (force || rc_ok(policy_lint_check(x->arena, source, err)))
         return RC_OK;
     struct str words = arena_str(x->arena, str_of(err->text));
-    return err_set(err, ERR_INVALID, "%.*s (\"force\": true takes it as it is)", STR_ARG(words));
+    return err_set(err, ERR_INVALID, "%.*s (\"force\": true stores it anyway)", STR_ARG(words));
 }
 
 /* A rule on its way into the store: `change` is used for the user's layer, `session` for a session's. */
@@ -347,7 +347,7 @@ static void trust_in(struct exchange *x, const struct session *session)
     EXCHANGE_REFUSE(x, !gate_project_file(x->gate, x->arena, session, &path, &hash), ERR_NOT_FOUND,
                     "the session's folder has no .nod/policy.json that can be read");
     EXCHANGE_REFUSE(x, trust && !str_eq(wanted, hash), ERR_CONFLICT,
-                    "\"hash\" must be that of the file as it is now: look again");
+                    "\"hash\" is not that of the file as it is now: read the file again");
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     *change = (struct rule_change){.op = exchange_op(x, trust_changed),
                                    .change = trust ? STR("trusted") : STR("distrusted"), .path = path,

@@ -39,7 +39,7 @@
     R(calls_cancel, "POST", "/api/tool-calls/:call/cancel", HERE(ASK), BODY_OPTIONAL,                              \
       "Give up a call", "session", NULL, 200, "ToolCallAnswer")                                                    \
     R(hooks_ask, "POST", "/api/hooks/:agent", HERE(ASK), BODY_OBJECT,                                              \
-      "An agent's hook, answered in its own words", "wait call strict",                                            \
+      "A hook asks; answered in its agent's own format", "wait call strict",                                       \
       "HookMessage", 200, "HookAnswer")                                                                            \
     R(mcp_message, "POST", "/api/mcp", HERE(ASK), BODY_OBJECT,                                                     \
       "MCP over HTTP: the tools approve, ask_human and pending_calls", "", "McpMessage", 200, "McpMessage")        \
@@ -82,7 +82,7 @@
     R(requests_show, "GET", "/api/agent-requests/:request", HERE(SEE), BODY_NONE,                                  \
       "A request and how far it is", "", NULL, 200, "AgentRequest")                                                \
     R(requests_execute, "POST", "/api/agent-requests/:request/execute", WIDE(RUN), BODY_OPTIONAL,                  \
-      "Start or go on; again is harmless", "", NULL, 202, "AgentRequest")                                          \
+      "Start or continue its run; may be repeated", "", NULL, 202, "AgentRequest")                                 \
     R(requests_cancel, "POST", "/api/agent-requests/:request/cancel", HERE(DECIDE), BODY_OPTIONAL,                 \
       "End a request", "", NULL, 200, "AgentRequest")                                                              \
     R(requests_checkpoint, "GET", "/api/agent-requests/:request/checkpoint", HERE(SEE), BODY_NONE,                 \

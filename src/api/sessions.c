@@ -27,7 +27,7 @@ static struct rc check_policies(const struct json *policies, bool *ret_loosens, 
         if (p->type == JSON_NULL)
             continue;
         if (p->key.n == 0 || p->key.n > LIMIT_NAME_BYTES)
-            return err_set(err, ERR_INVALID, "\"toolPolicies\" has a tool without a proper name");
+            return err_set(err, ERR_INVALID, "\"toolPolicies\" has a tool name that is empty or too long");
         if (p->type != JSON_STRING || !effect_parse(p->text, &effect))
             return err_set(err, ERR_INVALID, "\"toolPolicies\": each must be \"allow\", \"deny\" or \"ask\"");
         *ret_loosens = *ret_loosens || effect == EFFECT_ALLOW;

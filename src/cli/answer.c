@@ -50,7 +50,7 @@ static struct rc find_asked(struct cli *cli, struct answer_ask *ret_asked, struc
     if (found == 0)
         return err_set(err, ERR_NOT_FOUND, "no question is waiting; nod pending lists every call that waits");
     if (found > 1)
-        return err_set(err, ERR_AMBIGUOUS, "%u calls ask questions: say which one, see nod pending", found);
+        return err_set(err, ERR_AMBIGUOUS, "%u calls ask questions: name one of them; nod pending lists them", found);
     return RC_OK;
 }
 

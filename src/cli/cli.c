@@ -58,7 +58,7 @@ static struct rc take_setting(struct line_reader *reader, enum setting_id id, co
     const char *value = "yes";
     const char *shown = arena_printf(&reader->cli->arena, "--%s", setting->name).p;
     if (command && !(setting->audience & command->audience))
-        return err_set(err, ERR_INVALID, "%s means nothing to nod %s; %s", shown, command->name, see(reader));
+        return err_set(err, ERR_INVALID, "nod %s does not use %s; %s", command->name, shown, see(reader));
     if (setting->kind == SETTING_FLAG && attached)
         return err_set(err, ERR_INVALID, "%s takes no value; %s", shown, see(reader));
     if (setting->kind != SETTING_FLAG)

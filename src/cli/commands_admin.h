@@ -20,9 +20,9 @@
       OPTION(0, "project", "DIR", "holds in sessions of this project only")                                 \
       OPTION(0, "reason", "WORDS", "why")                                                                   \
       OPTION(0, "force", NULL, "also a deny or ask that would stop nothing")                                \
-      OPTION(0, "uses", "N", "good for so many calls")                                                      \
-      OPTION(0, "people", "N", "of ask: so many persons must allow it")                                     \
-      OPTION(0, "for", "TIME", "good for so long")                                                          \
+      OPTION(0, "uses", "N", "for how many calls the rule is valid")                                        \
+      OPTION(0, "people", "N", "of ask: how many persons must allow it")                                    \
+      OPTION(0, "for", "TIME", "how long the rule is valid")                                                \
       OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
       OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
     X(policy_lint, "policy lint", TALKS, "[FILE]", "name rules that do not do what they say",              \
@@ -110,9 +110,9 @@
       OPTION(0, "name", "NAME", "whose phone it is; decisions are recorded under it")                      \
       OPTION(0, "role", "ROLE", "approver (if not given), admin or viewer"))                               \
     X(tls_init, "tls init", KEEPS, "", "make a certificate for this machine, and its authority", \
-      "They go into the folder tls of the data folder, where `nod serve` finds them. Says how each system is " \
-      "told to trust the authority. Again: a fresh certificate from the same authority.",                  \
-      OPTION(0, "name", "NAME", "a host name or address of this machine; may be repeated; else all that it has") \
+      "Both are written to the folder tls of the data folder, where `nod serve` finds them. Prints how to make " \
+      "each system trust the authority. Run it again for a new certificate of the same authority.",        \
+      OPTION(0, "name", "NAME", "a host name or address of this machine; may be repeated; without it: all of them") \
       OPTION(0, "new", NULL, "also a new authority, which each device must be told to trust"))              \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \

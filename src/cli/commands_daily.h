@@ -80,8 +80,8 @@
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
       OPTION(0, "scope", "SCOPE", "with --always: where: session, project (if not given) or everywhere")    \
-      OPTION(0, "for", "TIME", "with --always: good for so long")                                           \
-      OPTION(0, "uses", "N", "with --always: good for so many calls")                                       \
+      OPTION(0, "for", "TIME", "with --always: how long the rule is valid")                                 \
+      OPTION(0, "uses", "N", "with --always: for how many calls the rule is valid")                         \
       OPTION('m', "message", "WORDS", "tell the agent something")                                          \
       OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
       OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \
@@ -137,7 +137,7 @@
       "speaks the same over HTTP at /api/mcp.",                                                            \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; install makes it") \
       OPTION(0, "settings", "FILE", "install CLIENT: its settings; else where it keeps them")              \
-      OPTION(0, "remove", NULL, "install CLIENT: put back what was there")                                 \
+      OPTION(0, "remove", NULL, "install CLIENT: restore its settings as they were")                       \
       OPTION('y', "yes", NULL, "install CLIENT: write it"))                                                \
     X(proxy, "mcp proxy", TALKS | SITS, "[PROGRAM...]", "stand in front of an MCP server; its tools ask here",       \
       "Everything passes as it is, but for calls of tools: each waits until a rule or a person allows it. A "    \

@@ -167,7 +167,7 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
     if (calls->count == 0)
         return err_set(err, ERR_NOT_FOUND, NOTHING_WAITS);
     if (calls->count > 1)
-        return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: say which one, see nod pending",
+        return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: name one of them; nod pending lists them",
                        calls->count);
     struct target target = target_of(&cli->arena, calls->first);
     return send(cli, &target, deciding, err);

@@ -153,7 +153,7 @@ struct rc desktop_show(struct desktop *desktop, const struct desktop_note *note,
     if (failed >= 0)
         failed = lib.sd_bus_message_read(reply, "u", ret_id);
     struct rc rc = failed >= 0 ? RC_OK
-                               : err_set(err, ERR_UNAVAILABLE, "the desktop does not show it: %s",
+                               : err_set(err, ERR_UNAVAILABLE, "the desktop cannot show the notification: %s",
                                          error.message ? error.message : strerror(-failed));
     lib.sd_bus_error_free(&error);
     lib.sd_bus_message_unref(reply);

@@ -263,7 +263,7 @@ static struct finding check_rules(struct cli *cli)
     unsigned unbound = 0, asleep = 0;
     struct rc rc = remote_get(cli, STR("/api/policy?lint=true"), &reply, &err);
     if (rc.code == ERR_FORBIDDEN)
-        return FOUND(arena, LEVEL_OK, "", "this token cannot list them");
+        return FOUND(arena, LEVEL_OK, "", "not checked: this token may not list rules");
     if (rc_bad(rc))
         return FOUND(arena, LEVEL_WARN, "", "cannot be checked without a server");
     for (const struct json *rule = json_first(reply.json, "user"); rule; rule = rule->next) {
@@ -297,7 +297,7 @@ static struct str last_call(struct cli *cli, const struct agent *agent)
     struct reply reply;
     struct str target = arena_printf(arena, "/api/audit?limit=50&text=%s", remote_escape(arena, name).p);
     if (str_empty(name) || rc_bad(remote_get(cli, target, &reply, NULL)))
-        return STR("its last call is not known");
+        return STR("the time of its last call is not known");
     for (const struct json *record = json_first(reply.json, "records"); record; record = record->next)
         if (str_eq(json_text(record, "agent"), name))
             return arena_printf(arena, "last call %.*s",
@@ -350,7 +350,7 @@ static struct finding check_proxies(struct cli *cli)
     if (!str_empty(around))
         return FOUND(arena, LEVEL_WARN, "nod mcp install CLIENT --yes", "not behind the proxy: %.*s", STR_ARG(around));
     if (str_empty(proxied))
-        return FOUND(arena, LEVEL_OK, NULL, "no client's settings go through the proxy");
+        return FOUND(arena, LEVEL_OK, NULL, "no client uses the proxy");
     return FOUND(arena, LEVEL_OK, NULL, "behind the proxy: %.*s", STR_ARG(proxied));
 }
 

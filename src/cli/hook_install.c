@@ -328,7 +328,7 @@ static struct rc settings_path(struct edit *edit, const char **ret_path, struct 
         return RC_OK;
     }
     if (!(folder && folder[0]) && !(home && home[0]))
-        return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
+        return err_set(err, ERR_INVALID, "HOME is not set: give --settings FILE");
     if (!(folder && folder[0]))
         folder = arena_printf(arena, "%s/%s", home, edit->agent->place.folder).p;
     *ret_path = arena_printf(arena, "%s/%s", folder, edit->agent->place.file).p;

@@ -34,7 +34,7 @@ static struct rc open_own(const char *path, int *ret_fd, struct err *err)
         return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
     const char *wrong = NULL;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        wrong = "is no plain file";
+        wrong = "is not a regular file";
     else if (st.st_uid != geteuid() && st.st_uid != 0)
         wrong = "belongs to another user";
     else if (st.st_mode & (S_IWGRP | S_IWOTH))

@@ -131,7 +131,7 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
     int64_t seconds = 0;
     struct str effect = str_of(cli->argv[0]);
     if (!str_is(effect, "allow") && !str_is(effect, "ask") && !str_is(effect, "deny"))
-        return err_set(err, ERR_INVALID, "'%s' is no effect: say allow, ask or deny, then the rule", cli->argv[0]);
+        return err_set(err, ERR_INVALID, "'%s' is not an effect: give allow, ask or deny, then the rule", cli->argv[0]);
     TRY(option_number(cli, "uses", INT32_MAX, &uses, err));
     TRY(option_number(cli, "people", LIMIT_PEOPLE, &people, err));
     TRY(option_time(cli, "for", INT32_MAX, &seconds, err));

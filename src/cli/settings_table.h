@@ -135,7 +135,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(context_tokens, NUMBER, "context-tokens", "NOD_CONTEXT_TOKENS", IN_FLAGS | IN_FILE, SERVES, "150000", \
       "N", "a conversation that is longer is summed up", .min = 1000, .max = 10000000)                     \
     X(answer_tokens, NUMBER, "answer-tokens", "NOD_ANSWER_TOKENS", IN_FLAGS | IN_FILE, SERVES, "8192", "N", \
-      "the most that a model may say at once", .min = 16, .max = 1000000)                                  \
+      "the most tokens in one answer of the model", .min = 16, .max = 1000000)                             \
     X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
       "let a model use several tools in one answer")                                                       \
     X(read_only_commands, CHOICE, "read-only-commands", "NOD_READ_ONLY_COMMANDS", IN_FLAGS | IN_FILE, SERVES, "allow", \

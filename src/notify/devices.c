@@ -24,8 +24,8 @@ static struct rc open_key(struct devices *devices, struct err *err)
         if (text.n / 2 <= sizeof bytes && hex_read(text, bytes, text.n / 2))
             devices->key = seal_key_read(bytes, text.n / 2);
         return devices->key ? RC_OK
-                            : err_set(err, ERR_CORRUPT, "%s is not a key; without it, devices must subscribe again",
-                                      devices->key_file);
+                            : err_set(err, ERR_CORRUPT, "%s does not hold a key: restore it from a backup; or remove "
+                                      "it, and let devices subscribe again", devices->key_file);
     }
     if (rc.code != ERR_NOT_FOUND)
         return rc;

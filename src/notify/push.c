@@ -91,8 +91,8 @@ static struct message brief(const struct message *message)
 {
     return (struct message){.purpose = message->purpose, .delivery = message->delivery, .session = message->session,
                             .call = message->call, .title = STR("Nod: a request needs an answer"),
-                            .body = STR("Open Nod to look at it."), .url = message->base, .waiting = message->waiting,
-                            .count = message->count};
+                            .body = STR("Open Nod to see the request."), .url = message->base,
+                            .waiting = message->waiting, .count = message->count};
 }
 
 /* Sent if one of the person's devices took it; tried again if one of the others may still. */

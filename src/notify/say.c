@@ -107,7 +107,7 @@ bool say_fill(struct notify *n, struct send_job *s)
         return false;
     if (s->count > 1) {
         s->message.title = arena_printf(&s->arena, "Nod: %zu requests need an answer", s->count);
-        s->message.body = STR("Open Nod to look at them.");
+        s->message.body = STR("Open Nod to see them.");
     }
     return true;
 }

@@ -120,7 +120,7 @@ static struct str write_message(const struct sending *sending, struct str replac
     struct message less = *message;
     struct str title = escaped(sending->arena, message->title), body = escaped(sending->arena, message->body);
     if (title.n + body.n > TEXT_BYTES_MAX) { /* not shown whole, so it has no button to allow */
-        body = STR("Open Nod to look at it.");
+        body = STR("Open Nod to see the request.");
         less.allow = STR_NONE;
     }
     struct str text = arena_printf(sending->arena, "*%.*s*\n%.*s", STR_ARG(title), STR_ARG(body));
@@ -176,13 +176,13 @@ static struct rc check_signature(struct arena *arena, const struct channel *chan
     int64_t now_s = clock_wall_ms() / 1000;
     if (!channel->signing.n || !str_starts(press->signature, STR("v0=")) || !str_to_u64(press->timestamp, &at_s) ||
         !digest_parse(str_sub(press->signature, 3, press->signature.n), &claimed))
-        return err_set(err, ERR_FORBIDDEN, "this press is not signed as Slack signs");
+        return err_set(err, ERR_FORBIDDEN, "the request of this button does not have Slack's signature");
     struct str text = arena_printf(arena, "v0:%.*s:%.*s", STR_ARG(press->timestamp), STR_ARG(press->body));
     struct digest mac = sign_mac(channel->signing, text);
     if (!sign_mac_eq(&mac, &claimed))
-        return err_set(err, ERR_FORBIDDEN, "this press is not from Slack, or \"signing\" is wrong");
+        return err_set(err, ERR_FORBIDDEN, "the request of this button is not from Slack, or \"signing\" is wrong");
     if ((int64_t)at_s > now_s + SIGNED_SECONDS_MAX || (int64_t)at_s < now_s - SIGNED_SECONDS_MAX)
-        return err_set(err, ERR_FORBIDDEN, "this press is too old, or a clock is wrong");
+        return err_set(err, ERR_FORBIDDEN, "the request of this button is too old, or a clock is wrong");
     return RC_OK;
 }
 

@@ -112,7 +112,7 @@ struct rc price_parse(struct str text, struct price *ret_price, struct err *err)
     while (rest.n && count < sizeof parts / sizeof *parts) {
         struct str part = str_cut(rest, '/', &rest);
         if (!parse_decimal(part, PRICE_DECIMALS, parts[count++]))
-            return err_set(err, ERR_INVALID, "prices: '%.*s' is no price in dollars", STR_ARG(part));
+            return err_set(err, ERR_INVALID, "prices: '%.*s' is not a price in dollars", STR_ARG(part));
     }
     if (name.n == 0 || count < 2 || rest.n)
         return err_set(err, ERR_INVALID, "prices: '%.*s' must be MODEL=INPUT/OUTPUT or MODEL=INPUT/OUTPUT/READ/WRITE, "

@@ -52,7 +52,7 @@ static struct rc add_provider(struct cli *cli, struct str name, struct runtime_o
         TRY(read_key(cli, s->openai_key, s->openai_key_file, &provider.key, err));
         own_url = s->origins[SETTING_ID_openai_url].kind != ORIGIN_DEFAULT;
     } else {
-        return err_set(err, ERR_INVALID, "providers: there is no '%.*s', only anthropic and openai", STR_ARG(name));
+        return err_set(err, ERR_INVALID, "providers: '%.*s' is not known; use anthropic or openai", STR_ARG(name));
     }
     if (!provider.model[0] || (!provider.key[0] && !own_url))
         return RC_OK;

@@ -120,7 +120,7 @@ static struct rc judge(const struct watching *watching, const struct child *chil
     else
         *ret_text = arena_printf(use->arena, "%.*s%sStopped after %lld ms: it took too long", STR_ARG(output), end,
                                  (long long)watching->timeout_ms);
-    return err_set(err, ERR_INVALID, "the command did not end by itself");
+    return err_set(err, ERR_INVALID, "the command was stopped before it ended");
 }
 
 static struct rc run_here(const struct tool_use *use, int64_t timeout_ms, struct str *ret_text, struct err *err)

@@ -41,7 +41,7 @@
     X("WebSearch",        TOOL_FETCH,   "query",         "Use the web",        "Search the web for")                \
     X("Net",              TOOL_FETCH,   "host",          "Reach a host",       "Connect to")                        \
     X("McpServers",       TOOL_OTHER,   "file",          "Trust servers",      "Trust the servers of")              \
-    X("McpDefinition",    TOOL_OTHER,   "tool",          "Agree to a change",  "Agree to what a server changed in") \
+    X("McpDefinition",    TOOL_OTHER,   "tool",          "Agree to a change",  "Accept the server's change of")     \
     X("Task",             TOOL_AGENT,   "description",   "Start a sub-agent",  "Start a sub-agent:")                \
     X("Agent",            TOOL_AGENT,   "description",   "Start a sub-agent",  "Start a sub-agent:")                \
     X("ExitPlanMode",     TOOL_PLAN,    "plan",          "Approve a plan",     "Leave plan mode:")                  \

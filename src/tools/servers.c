@@ -310,7 +310,7 @@ static struct rc call(const struct tool_use *use, const struct found_tool *found
     TRY(server_enter(found->server, use->cancelled, err));
     struct rc rc = still(found->server, use, found)
                        ? server_ask(found->server, x, "tools/call", params, err)
-                       : err_set(err, ERR_CONFLICT, "%.*s has just been changed by its server", STR_ARG(use->name));
+                       : err_set(err, ERR_CONFLICT, "its server has just changed the tool %.*s", STR_ARG(use->name));
     server_leave(found->server);
     return rc;
 }

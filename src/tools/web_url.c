@@ -66,7 +66,7 @@ static struct rc read_port(struct str authority, struct str *ret_host, unsigned 
     bool has = colon > 0 && authority.p[colon - 1] == ':';
     *ret_host = has ? str_sub(authority, 0, colon - 1) : authority;
     if (has && (!str_to_u64(str_sub(authority, colon, authority.n), &port) || port == 0 || port > 65535))
-        return err_set(err, ERR_INVALID, "its port is none");
+        return err_set(err, ERR_INVALID, "its port is not a number from 1 to 65535");
     *ret_port = (unsigned)port;
     return RC_OK;
 }

@@ -39,7 +39,7 @@ def test_own_prices_and_none(stage):
 
 def test_a_price_that_is_none_is_refused(stage):
     ended = stage.nod("serve", "--prices", "mine=cheap", exits=2)
-    must("prices: 'cheap' is no price" in ended.stderr, ended)
+    must("prices: 'cheap' is not a price" in ended.stderr, ended)
 
 
 def test_figures_that_cannot_be_are_not_believed(stage):

@@ -184,7 +184,7 @@ def test_an_idle_gate_and_a_mistake_say_what_to_do_next(world):
                                      (["token", "revoke", "c0ffee"], 4, ["c0ffee", "nod token list"]),
                                      (["session", "show", "c0ffee"], 4, ["c0ffee", "nod session list"]),
                                      (["pendig"], 2, ["did you mean nod pending?"]), (["help", "pendig"], 2, ["did you mean nod pending?"]),
-                                     (["policy", "add", "maybe", "Bash(x)"], 2, ["'maybe' is no effect: say allow, ask or deny"]),
+                                     (["policy", "add", "maybe", "Bash(x)"], 2, ["'maybe' is not an effect: give allow, ask or deny"]),
                                      (["pending", "--wach"], 2, ["did you mean --watch?", "nod pending --help"])):
         command = world.nod(*arguments, exits=status)
         said = command.stdout + command.stderr

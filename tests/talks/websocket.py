@@ -183,7 +183,7 @@ def test_a_position_behind_the_end_of_the_log_is_refused(world):
     for scope in ({}, {"session": session["id"]}):
         socket.send({"type": "subscribe", "id": 1, "after": beyond, **scope})
         answer = socket.receive()
-        must(answer["type"] == "error" and answer["error"]["code"] == "gone" and "begin anew" in answer["error"]["message"], f"{answer}")
+        must(answer["type"] == "error" and answer["error"]["code"] == "gone" and "from the start" in answer["error"]["message"], f"{answer}")
     socket.send({"type": "subscribe", "id": 2, "after": 0})
     must(socket.receive()["type"] == "subscribed", "the socket is of use afterwards")
     socket.close()

@@ -129,7 +129,7 @@ static void mistakes_say_what_to_do(void **state)
         {"nod pending --data", "--data needs a value"},
         {"nod pending --watch=yes", "--watch takes no value"},
         {"nod pending --json=yes", "--json takes no value"},
-        {"nod pending --listen x", "--listen means nothing to nod pending"},
+        {"nod pending --listen x", "nod pending does not use --listen"},
         {"nod pending --color blue", "color must be one of auto|always|never, not 'blue'"},
         {"nod --foo", "unknown option --foo; see nod help"},
         {"nod --config /nonexistent/x pending", "/nonexistent/x"},

@@ -20,7 +20,7 @@ interface Finding { id?: string; effect?: string; rule?: string; layer?: string;
 interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[]; lint?: Finding[]; readOnlyCommands?: boolean }
 
 const LAYERS: [string, string, string][] = [
-  ["managed", "Of this machine", "set by whoever runs it; nothing below loosens them"],
+  ["managed", "Of this machine", "set by its administrator; no rule below can loosen them"],
   ["user", "Yours", "for every session"],
   ["project", "Of the project", "from its file; they only tighten unless it is trusted"],
   ["session", "Of the session", "end with it"],

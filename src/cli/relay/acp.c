@@ -26,7 +26,7 @@ static void drop(struct acp *acp, const char *who, const char *why)
         cli_note("nod acp: %s wrote a line that is not a message, so it is not passed on: %s", who, why);
     if (acp->dropped < DROPPED_MAX)
         return;
-    cli_note("nod acp: too much of this; the agent is ended");
+    cli_note("nod acp: too many such lines; the agent is ended");
     acp_kill_agent(acp);
     (void)relay_pipe_close(&acp->child.in);
     (void)acp_wait_agent(acp);

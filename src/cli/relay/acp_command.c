@@ -186,7 +186,7 @@ struct rc acp_command(struct cli *cli, struct err *err)
     if (prompt)
         rc = acp_run_prompt(&acp, str_of(prompt), option_text(cli, "auth"), err);
     else if (!relay_read_lines(STDIN_FILENO, ACP_LINE_BYTES, acp_from_editor, &acp))
-        cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
+        cli_note("nod acp: the editor wrote a line of more than %d bytes; the agent is ended", ACP_LINE_BYTES);
     if (rc_bad(rc)) {
         cli_note("nod: %s", err->text);
         acp_kill_agent(&acp); /* the agent runs already when its mode is refused */

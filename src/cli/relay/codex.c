@@ -319,7 +319,7 @@ static void drop(struct codex_talk *talk, const char *why)
         cli_note("nod codex: Codex wrote a line that is not a message: %s", why);
     if (talk->dropped < DROPPED_MAX)
         return;
-    cli_note("nod codex: too much of this; it is ended");
+    cli_note("nod codex: too many such lines; Codex is ended");
     relay_pipe_close(&talk->child.in);
     if (talk->box)
         agent_box_kill(talk->box);

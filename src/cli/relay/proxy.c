@@ -480,7 +480,7 @@ static void note_dropped(struct proxy *proxy, const char *who, const char *why)
         cli_note("nod mcp proxy: %s sent what cannot be read, so it is not passed on: %s", who, why);
     if (proxy->dropped < DROPPED_MAX)
         return;
-    cli_note("nod mcp proxy: too much cannot be read; this is the end");
+    cli_note("nod mcp proxy: too many messages cannot be read; the proxy ends");
     _exit(1);
 }
 

@@ -83,7 +83,7 @@ struct rc proxy_command(struct cli *cli, struct err *err)
     TRY(url ? proxy_web_start(&proxy, url, err) : proxy_stdio_start(&proxy, cli->argv, err));
     TRY(proxy_list_start(&proxy, err));
     if (!relay_read_lines(STDIN_FILENO, PROXY_LINE_BYTES, proxy_from_client, &proxy))
-        cli_note("nod mcp proxy: the client wrote a line of more than %d bytes; this is the end", PROXY_LINE_BYTES);
+        cli_note("nod mcp proxy: the client wrote a line of more than %d bytes; the proxy ends", PROXY_LINE_BYTES);
     (void)pthread_mutex_lock(&proxy.lock);
     bool first = !proxy.ending;
     proxy.ending = true;

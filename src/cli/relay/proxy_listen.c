@@ -349,7 +349,8 @@ static void take_post(struct listen_server *listener, struct http_request *reque
         return;
     }
     if (begins == (session != NULL)) {
-        refuse(request, 400, ERR_INVALID, "a session begins with initialize; what follows names it: Mcp-Session-Id");
+        refuse(request, 400, ERR_INVALID,
+               "a session begins with initialize; every later message has the header Mcp-Session-Id");
         return;
     }
     if (begins && !(session = listen_session_new(listener, &err))) {
@@ -407,7 +408,8 @@ static struct rc admit(void *arg, struct http_request *request, struct err *err)
     struct str origin = http_header(request, "Origin");
     struct str place = str_starts(origin, STR("http://")) ? str_sub(origin, strlen("http://"), origin.n) : STR_NONE;
     if (!is_here(listener, http_header(request, "Host")) || (!str_empty(origin) && !is_here(listener, place)))
-        return err_set(err, ERR_FORBIDDEN, "this is for programs of this machine, not for pages");
+        return err_set(err, ERR_FORBIDDEN,
+                       "only programs on this machine may use the proxy: Host or Origin names another place");
     if (!has_token(listener, request))
         return err_set(err, ERR_UNAUTHENTICATED, "the token of the proxy's identity is missing: Authorization: Bearer");
     http_known(request);
@@ -426,7 +428,7 @@ static void handle(void *arg, struct http_request *request)
     struct listen_session *session = str_empty(id) ? NULL : listen_session_find(listener, id);
     bool posts = str_is(request->method, "POST"), gets = str_is(request->method, "GET");
     if (!str_is(request->path, "/mcp"))
-        refuse(request, 404, ERR_NOT_FOUND, "there is only /mcp here");
+        refuse(request, 404, ERR_NOT_FOUND, "the only path of this server is /mcp");
     else if (!str_empty(id) && !session)
         refuse(request, 404, ERR_NOT_FOUND, "this session has ended; begin a new one");
     else if (posts)

@@ -15,7 +15,7 @@ static void *read_server(void *arg)
 {
     struct proxy *proxy = arg;
     if (!relay_read_lines(proxy->child.out, PROXY_LINE_BYTES, proxy_from_server, proxy))
-        cli_note("nod mcp proxy: the server wrote a line of more than %d bytes; this is the end", PROXY_LINE_BYTES);
+        cli_note("nod mcp proxy: the server wrote a line of more than %d bytes; the proxy ends", PROXY_LINE_BYTES);
     proxy_server_gone(proxy);
     return NULL;
 }

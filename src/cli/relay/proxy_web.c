@@ -195,7 +195,7 @@ static void post(struct proxy_sending *sending)
     if (rc_bad(rc))
         fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server: %s", err.text));
     else if (status == 404 && web->session[0])
-        fail(sending, RPC_FORGOTTEN, STR("the MCP server has forgotten this session: begin anew"));
+        fail(sending, RPC_FORGOTTEN, STR("the MCP server has forgotten this session: begin a new one"));
     else if (status >= 300 && !is_answer(sending, sending->fetch.answer)) /* an error may say why in its body */
         fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server answers with status %ld", status));
     else

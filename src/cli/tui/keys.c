@@ -78,7 +78,7 @@ static void list_calls(struct tui *tui, const struct tui_call *old)
         tui->calls[tui->count++] = *call;
     }
     if (there && !same)
-        tui_say(tui, "this call changed: look again");
+        tui_say(tui, "this call has changed: look at it again");
     tui->at = tui->count == 0 ? 0 : at < tui->count ? at : tui->count - 1;
     if (!same)
         show(tui, tui->at);
@@ -282,7 +282,7 @@ static enum tui_act answer(struct tui *tui, enum tui_act act)
 {
     if (tui_armed(tui))
         return act;
-    tui_say(tui, tui->live ? "a moment: it has not been on screen for half a second" : "the server is away");
+    tui_say(tui, tui->live ? "the call has just come on screen: wait half a second" : "the server is away");
     return TUI_NOTHING;
 }
 
@@ -305,11 +305,11 @@ static void mark(struct tui *tui)
     if (open->marked)
         open->marked = false;
     else if (open->kind != BODY_USE)
-        tui_say(tui, "it wants an answer of its own");
+        tui_say(tui, "this call needs an answer of its own");
     else if (open->risky)
-        tui_say(tui, "it is risky: answer it by itself");
+        tui_say(tui, "this call is risky: answer it by itself");
     else if (!tui_armed(tui))
-        tui_say(tui, "a moment: it has not been on screen for half a second");
+        tui_say(tui, "the call has just come on screen: wait half a second");
     else if (tui->seen < count_lines(open))
         tui_say(tui, "scroll to the end first");
     else
