@@ -32,14 +32,16 @@ static void study_config(struct studying *s, size_t at)
 {
     static const char *const looks[] = {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l",
                                         "get",   "list"};
+    static const char *const lists[] = {"--list", "-l", "list"};
     struct str name = STR_NONE;
     size_t operands = 0;
-    bool asks = false, everywhere = false, pattern = false;
+    bool asks = false, everywhere = false, pattern = false, whole = false;
     for (size_t i = at + 1; i < s->count; i++) {
         const struct word *word = &s->words[i];
         everywhere = everywhere || str_starts(word->text, STR("--glob"));
         if (word_literal(word) && (STR_IN(word->text, looks) || says_how(word->text))) {
             asks = asks || STR_IN(word->text, looks);
+            whole = whole || STR_IN(word->text, lists);
             pattern = pattern || word_is(word, "--get-regexp") || word_is(word, "--get-urlmatch");
             continue;
         }
@@ -49,7 +51,8 @@ static void study_config(struct studying *s, size_t at)
     }
     /* A name has a dot: `edit` alone is a sub-command. */
     bool looking = asks ? operands <= 2 : operands == 1 && str_find(name, '.') < name.n;
-    if (looking && shows_plain(name, pattern)) {
+    /* The whole list tells what `cat .git/config` tells, which needs no rule either. */
+    if (looking && ((whole && !operands) || shows_plain(name, pattern))) {
         s->study->only_reads = true;
         return;
     }
