@@ -18,7 +18,7 @@
 
 enum {
     READERS_MAX = 16,
-    IDLE_MS = 1000,
+    IDLE_US = 1000000,
     FEED_EVENTS = 256, /* given to the follower in one call */
 };
 
@@ -41,11 +41,18 @@ struct store {
 
     struct monitor inbox;
     struct append_list appends;
+    unsigned waiting;      /* how many appends there are */
+    unsigned gather_count; /* the writer is not woken before so many wait; 0: it does not gather */
     bool owned;            /* the writer or the loop is using the writer's handle */
     bool writer_waits;     /* the writer is awake and waits for the loop to be done with the handle */
     bool unsettled;        /* something was committed since the writer settled */
     uint64_t lone_count;   /* commits of the loop */
     unsigned slow_for;     /* commits left to the writer after a slow one; used by the owner of the handle */
+    /* Of the writer's thread, when other processes write, too: the last group. */
+    uint64_t kept_seq;    /* of its last event */
+    unsigned group_count; /* how many appends it had */
+    int64_t group_us;     /* how long it took */
+    bool crowded;         /* others have kept something between it and the group before it */
     struct monitor reads;
     struct read_list questions;
     struct monitor chores;
@@ -89,6 +96,8 @@ void store_hand_back(struct store *store, struct append *first, struct append **
 /* Returns the group to the loop after all events stored before it were delivered, also when it was refused because of
  * one of them. A group whose position is not known yet waits. */
 void store_hand_back_in_order(struct store *store, struct append *group, struct append **end);
+/* The seq of the group's last event that was kept, or 0. */
+uint64_t store_last_kept(const struct append *group);
 /* Records whether the last commit, or the last look for others' events, succeeded; tells the loop when that changes. */
 void store_set_health(struct store *store, _Atomic bool *flag, bool healthy);
 /* A backend found that events which were delivered are no longer in the store. */

@@ -30,17 +30,17 @@ void monitor_signal(struct monitor *monitor)
 }
 
 /* With the lock held, which is given up meanwhile. 0 waits without an end. False: the time is over. */
-bool monitor_wait(struct monitor *monitor, int64_t wait_ms)
+bool monitor_wait(struct monitor *monitor, int64_t wait_us)
 {
     int failed;
     monitor->asleep++;
-    if (wait_ms == 0) {
+    if (wait_us == 0) {
         failed = pthread_cond_wait(&monitor->signalled, &monitor->lock);
     } else {
         struct timespec until;
         CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
-        until.tv_sec += (time_t)(wait_ms / 1000);
-        until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+        until.tv_sec += (time_t)(wait_us / 1000000);
+        until.tv_nsec += (long)(wait_us % 1000000) * 1000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000;

@@ -22,8 +22,8 @@ void monitor_init(struct monitor *monitor);
 void monitor_done(struct monitor *monitor);
 /* Unlocks the monitor, then wakes a thread: in this order, because the woken thread needs the lock first. */
 void monitor_signal(struct monitor *monitor);
-/* With the monitor locked. False when `wait_ms` (0: for ever) went by without a signal. */
-bool monitor_wait(struct monitor *monitor, int64_t wait_ms);
+/* With the monitor locked. False when `wait_us` (0: for ever) went by without a signal. */
+bool monitor_wait(struct monitor *monitor, int64_t wait_us);
 void monitor_close(struct monitor *monitor);
 
 #endif

@@ -294,7 +294,7 @@ static uint64_t seq_before(const struct store *store, const struct append *group
     return in_a_row ? 0 : last;
 }
 
-static uint64_t last_kept(const struct append *group)
+uint64_t store_last_kept(const struct append *group)
 {
     uint64_t last = 0;
     for (const struct append *append = group; append; append = append->next)
@@ -335,8 +335,8 @@ void store_hand_back_in_order(struct store *store, struct append *group, struct 
         (void)is_stopping(store, pause_ms);
         lock(&store->feeding);
     }
-    if (last_kept(group) > store->handed_seq)
-        store->handed_seq = last_kept(group);
+    if (store_last_kept(group) > store->handed_seq)
+        store->handed_seq = store_last_kept(group);
     store_hand_back(store, group, end);
     unlock(&store->feeding);
 }
@@ -348,7 +348,7 @@ static struct read *take_question(struct store *store, struct backend_handle *ha
 {
     lock(&store->reads.lock);
     while (!store->questions.first && !store->reads.closing) {
-        if (monitor_wait(&store->reads, worked ? IDLE_MS : 0) || store->questions.first)
+        if (monitor_wait(&store->reads, worked ? IDLE_US : 0) || store->questions.first)
             continue;
         unlock(&store->reads.lock);
         if (store->backend->rest)
@@ -584,12 +584,14 @@ void store_append(struct store *store, struct append *append)
     lock(&store->inbox.lock);
     bool first = !store->appends.first && store->backend->begin_quickly;
     append_list_add(&store->appends, append, &append->next);
-    if (!first) {
+    store->waiting++;
+    if (!first && store->waiting >= store->gather_count) {
         monitor_signal(&store->inbox);
         return;
     }
     unlock(&store->inbox.lock);
-    loop_again(store->loop); /* it may be the only append of this turn: see store_commit_lone */
+    if (first)
+        loop_again(store->loop); /* it may be the only append of this turn: see store_commit_lone */
 }
 
 /* From the loop; like store_append. */

@@ -13,6 +13,8 @@ enum {
     LONE_IN_A_ROW_MAX = 3, /* committed by the loop before it looks at its sockets again */
     SLOW_US = 2000,        /* after a commit that took so long, ... */
     SLOW_FOR = 64,         /* ... so many are the writer's, so that a slow disk does not stop the sockets */
+    GATHER_LEAST = 8,      /* appends that make a group worth waiting for */
+    GATHER_MOST_US = 5000,
 };
 
 void store_fail_group(struct append *group, const struct err *err)
@@ -82,19 +84,34 @@ static struct rc commit(struct store *store, struct append *group)
     atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
     store_set_health(store, &store->figures.keeps, rc_ok(rc));
     int64_t took_us = clock_steady_us() - began_us;
+    store->group_us = took_us;
     figures_count_group(&store->figures, group, took_us);
     store->slow_for = took_us >= SLOW_US ? SLOW_FOR : store->slow_for ? store->slow_for - 1 : 0;
     return rc;
+}
+
+/* Whether other processes write between our groups. */
+static void note_crowd(struct store *store, const struct append *group)
+{
+    uint64_t last = store_last_kept(group);
+    store->crowded = last && store->backend->seen_seq(store->writer) != store->kept_seq;
+    store->kept_seq = last;
+    store->group_count = 0;
+    for (; group; group = group->next)
+        store->group_count++;
 }
 
 /* Hands the group back before it looks at the log's size: nobody waits for a checkpoint. */
 static void commit_group(struct store *store, struct append *group, struct append **end)
 {
     struct rc rc = commit(store, group);
-    if (store->follower && rc_ok(rc))
+    store->crowded = false;
+    if (store->follower && rc_ok(rc)) {
+        note_crowd(store, group);
         store_hand_back_in_order(store, group, end);
-    else
+    } else {
         store_hand_back(store, group, end);
+    }
     enum tidy_need need = store->backend->tidy_due ? store->backend->tidy_due(store->writer) : TIDY_NOT;
     if (need != TIDY_NOT)
         want_tidy(store);
@@ -150,15 +167,32 @@ static int use_quiet(struct store *store, int quiet)
     return 2;
 }
 
+/* With the inbox locked. When other processes write between our groups, a small group costs the database and every node
+ * more than its calls do, and whoever was answered just now often asks again at once: the next group waits for as many
+ * appends as the last one had, for at most half of the time that it took. Few appends do not wait. */
+static void gather(struct store *store)
+{
+    unsigned count = store->waiting + store->group_count;
+    if (!store->crowded || count < GATHER_LEAST)
+        return;
+    int64_t wait_us = store->group_us / 2 < GATHER_MOST_US ? store->group_us / 2 : GATHER_MOST_US;
+    store->gather_count = count;
+    if (wait_us > 0 && !store->inbox.closing)
+        (void)monitor_wait(&store->inbox, wait_us); /* until the count is reached: see store_append */
+    store->gather_count = 0;
+}
+
 /* Everything that has come, or NULL when the store closes. When all is settled the writer sleeps until somebody
  * comes. */
 static struct append *take_appends(struct store *store)
 {
     lock(&store->inbox.lock);
     store->owned = false;
+    gather(store);
+    store->crowded = false;
     for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
         uint64_t lone = store->lone_count;
-        bool woken = monitor_wait(&store->inbox, store->unsettled ? IDLE_MS : 0);
+        bool woken = monitor_wait(&store->inbox, store->unsettled ? IDLE_US : 0);
         if (store->lone_count != lone)
             quiet = 0;
         if (woken || store->lone_count != lone || store->appends.first)
@@ -172,6 +206,7 @@ static struct append *take_appends(struct store *store)
     }
     own_handle(store);
     struct append *first = append_list_take(&store->appends);
+    store->waiting = 0;
     store->unsettled = true;
     unlock(&store->inbox.lock);
     return first;
@@ -220,6 +255,7 @@ static struct append *take_lone(struct store *store)
     }
     if (mine) {
         append_list_clear(&store->appends);
+        store->waiting = 0;
         store->owned = true;
     }
     unlock(&store->inbox.lock);

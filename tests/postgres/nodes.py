@@ -198,6 +198,27 @@ def test_out_of_order_commits_are_not_possible(pg, world):
     world.nod("verify", "--store", url)
 
 
+def test_a_call_behind_many_is_kept_though_none_follows_it(pg, world):
+    """While nodes write at once, a node waits a moment for more before it sends its next group; not for ever."""
+    servers, url = nodes(pg, world, 2)
+    admin = servers[0].admin()
+    eventually(lambda: at(servers[1], admin).get("/api/sessions").status == 200, "the token is known")
+    sessions = [at(servers[k % 2], admin).session(**ASK) for k in range(32)]
+    told = []
+
+    def ask(k, n):
+        told.append(at(servers[k % 2], admin).call(sessions[k]["threadId"], "Bash", {"command": "make"}, id=f"c{n}")["status"])
+    for n in range(6):
+        threads = [threading.Thread(target=ask, args=(k, n)) for k in range(32)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        ask(n, f"alone{n}")
+    must(told == ["awaiting"] * (6 * 33), f"{len(told)} calls were kept: {set(told)}")
+    world.nod("verify", "--store", url)
+
+
 def learnt_and_written(path, begun):
     """How many groups asked for something first, and how many were written, by what the server's log says since then."""
     with open(path, encoding="utf-8", errors="replace") as file:
