@@ -440,6 +440,7 @@ static struct rc postgres_wait(struct backend_handle *opaque, const struct backe
     struct postgres_handle *ear = handle->ear ? handle->ear : handle;
     int64_t deadline_us = clock_steady_us() + (int64_t)timeout_ms * 1000;
     CHECK(handle->role == BACKEND_FOLLOWER);
+    handle->notices.heard = false;
     if (!ear->conn) {
         handle->notices.missed = true;
         TRY(open_ear(handle, ear, err));

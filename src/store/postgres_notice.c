@@ -8,7 +8,8 @@
  *
  * A notification spares a look and replaces none: its events are taken only if they continue the last event that this
  * process knows, by number and by link. After a gap, a notification without events or a lost connection the store is
- * read, and so it is once a second at least, which compares the last link again.
+ * read, unless all that was told has been read already; and so it is once a second at least, which compares the last
+ * link again.
  *
  * Every role that may connect to the database can notify. So events, and how far the store is durable, are believed
  * only when the connection that sent them belongs to the follower's own role, which might as well have written them
@@ -125,7 +126,7 @@ void notices_clear(struct notices *notices)
     arena_done(&notices->arena);
     notices->first = notices->last = NULL;
     notices->count = 0;
-    notices->missed = false;
+    notices->missed = notices->heard = false;
 }
 
 bool notices_peers_due(const struct notices *notices)
@@ -170,6 +171,7 @@ bool notices_take(struct notices *notices, struct memory *memory, struct str own
         memory_note_durable(memory, seq);
     if (str_eq(node, own))
         return false;
+    notices->heard = believed && !notices->stranger;
     if (!believed) {
         notices->stranger = pid;
         notices->stranger_seq = seq;
@@ -185,8 +187,20 @@ void notices_know_peers(struct notices *notices, struct memory *memory)
     notices->stranger = 0; /* its number may be given to another */
 }
 
+/* When peers told nothing new, the writer or a reader was faster: what others have written meanwhile comes with their
+ * own notifications, when it is durable. */
+static bool is_old_news(const struct notices *notices, struct memory *memory, uint64_t after)
+{
+    return notices->heard && memory_durable(memory) <= after;
+}
+
 bool notices_answer(struct notices *notices, struct memory *memory, struct read *read)
 {
+    if (is_old_news(notices, memory, read->after)) {
+        notices_clear(notices);
+        read->covered = read->seen = read->after;
+        return true;
+    }
     struct anchor known = memory_anchor(memory);
     const struct notice *first = notices->first;
     size_t count = 0;

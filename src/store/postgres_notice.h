@@ -28,6 +28,7 @@ struct notices {
     struct notice *first, *last;
     size_t count;
     bool missed;           /* something was kept that is not in here: the store must be read */
+    bool heard;            /* the follower was woken by notifications, and none of them was a stranger's */
     int64_t peers[PEERS_MAX]; /* server processes whose notices are believed */
     size_t peer_count;
     int64_t peers_us;      /* when they were asked for, by the steady clock; 0: never */

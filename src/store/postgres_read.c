@@ -343,7 +343,8 @@ static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, st
 }
 
 /* Gives the follower new events: those that notifications brought, or else reads in one statement, which has its own
- * snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it. */
+ * snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it. The
+ * writer reads in this way what stands before its own group: its own sync has made that durable, too. */
 static struct rc follow_once(struct postgres_handle *handle, struct read *read,
                              const struct postgres_question *question, struct err *err)
 {
@@ -357,7 +358,7 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
     struct anchor anchor = memory_anchor(handle->memory);
     struct params params = question->params;
     struct digest hash;
-    bool ask_peers = notices_peers_due(&handle->notices);
+    bool ask_peers = handle->role == BACKEND_FOLLOWER && notices_peers_due(&handle->notices);
     int64_t asked_us = clock_steady_us();
     params_int(&params, &scratch, (int64_t)anchor.seq);
     params_int(&params, &scratch, look_end(handle, read));
@@ -382,7 +383,7 @@ static struct rc follow_once(struct postgres_handle *handle, struct read *read,
     return RC_OK;
 }
 
-/* The follower does not wait here: its thread tries again by itself. */
+/* The follower and the writer do not wait here: their threads try again by themselves. */
 struct rc postgres_read(struct backend_handle *opaque, struct read *read, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);
@@ -397,8 +398,8 @@ struct rc postgres_read(struct backend_handle *opaque, struct read *read, struct
         if (rc_ok(rc))
             rc = postgres_connect(handle, deadline_us, &trouble);
         if (rc_ok(rc))
-            rc = handle->role == BACKEND_FOLLOWER ? follow_once(handle, read, &question, &trouble)
-                                                  : read_once(handle, read, &question, &trouble);
+            rc = handle->role == BACKEND_READER ? read_once(handle, read, &question, &trouble)
+                                                : follow_once(handle, read, &question, &trouble);
         if (rc_bad(rc))
             postgres_disconnect(handle);
     } while (rc.code == ERR_UNAVAILABLE && postgres_pause(&pause_ms, deadline_us));

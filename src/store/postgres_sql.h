@@ -48,7 +48,7 @@ enum { PUT_COUNT = 33 };
  * */
 #define STAND_STILL "LOCK TABLE ONLY events IN ACCESS SHARE MODE"
 
-enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL = 7 };
+enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_FOLLOWING = 5, FOR_LOOKS = 6, FOR_ALL = 7 };
 
 /* Kinds as numbers: 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED: a partial index
  * serves only a query that names the same constant. */
@@ -119,7 +119,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " JOIN groups b ON b.last_seq = g.last_seq - $2::bigint WHERE g.last_seq >= $1::bigint + $2::bigint") \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
-    X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \
+    X(FOLLOW, FOR_FOLLOWING, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \
       " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
       "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND seq <= $6::bigint"          \
       " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")        \

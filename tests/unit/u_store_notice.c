@@ -195,6 +195,27 @@ static void what_does_not_follow_is_read(void **state)
     free_ear(ear);
 }
 
+/* The writer has read the group before its notification came: there is nothing to read. A stranger's words are no
+ * reason not to read, nor is a wake-up without any. */
+static void old_news_is_not_read(void **state)
+{
+    (void)state;
+    struct ear *ear = new_ear();
+    assert_true(hear(ear, "w_1", &last, PEER));
+    uint64_t told = memory_durable(ear->memory);
+    assert_int_equal(answered(ear, told), 0);
+    assert_true(notices_take(&ear->notices, ear->memory, STR("w_own"), PEER, "w_1 1"));
+    assert_int_equal(answered(ear, told), 0);
+    assert_int_equal(answered(ear, told), -1);
+    assert_true(notices_take(&ear->notices, ear->memory, STR("w_own"), PEER, "w_1 1"));
+    assert_int_equal(answered(ear, told - 1), -1);
+    notices_clear(&ear->notices);
+    assert_true(notices_take(&ear->notices, ear->memory, STR("w_own"), PEER + 1, "w_1 1"));
+    assert_true(notices_take(&ear->notices, ear->memory, STR("w_own"), PEER, "w_1 1"));
+    assert_int_equal(answered(ear, told), -1);
+    free_ear(ear);
+}
+
 /* Every role can notify: a process that was not named as one of this role, or too long ago, is not believed. */
 static void strangers_are_not_believed(void **state)
 {
@@ -237,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_group_is_read_as_it_was_written), cmocka_unit_test(what_is_cut_off_or_changed_is_not_read),
         cmocka_unit_test(a_large_group_is_not_written),      cmocka_unit_test(groups_in_a_row_are_taken),
         cmocka_unit_test(own_groups_are_left_out),           cmocka_unit_test(what_does_not_follow_is_read),
+        cmocka_unit_test(old_news_is_not_read),
         cmocka_unit_test(strangers_are_not_believed),        cmocka_unit_test(strangers_do_not_say_what_is_durable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
