@@ -179,7 +179,7 @@ static size_t named_words(struct judging *j, struct node *node, enum breadth bre
     case BREADTH_EXACT: return node->word_count;
     case BREADTH_HOST: case BREADTH_KIND: return kind ? node->assign_count + kind : 0;
     case BREADTH_PROGRAM:
-        if (!program || row_runs_anything(program) || row_runs_anything(study->table))
+        if (!program || !study->table || row_runs_anything(program) || row_runs_anything(study->table))
             return kind ? node->assign_count + kind : 0;
         return node->assign_count + 1;
     case BREADTH_COUNT: break;

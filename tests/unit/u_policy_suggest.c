@@ -69,6 +69,18 @@ static void test_commands(void **state)
                                                                                                 " !\n");
 }
 
+/* Its name is known, but not that it is this program which runs. */
+static void test_names_only_bash_can_finish(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct suggestion suggestions[SUGGESTIONS_MAX];
+    static const char *const inputs[] = {"{\"command\":\"$\\\"cat\\\" \"}", "{\"command\":\"$\\\"git\\\" diff\"}",
+                                         "{\"command\":\"X=1 $\\\"ls\\\" | $\\\"cat\\\" x\"}"};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        assert_int_equal(suggest(&arena, "Bash", inputs[i], NULL, suggestions), 0);
+}
+
 static void test_redirections(void **state)
 {
     (void)state;
@@ -134,7 +146,7 @@ static void test_addresses_and_tools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_commands), cmocka_unit_test(test_names_only_bash_can_finish),
         cmocka_unit_test(test_commands_that_need_a_person),
         cmocka_unit_test(test_redirections), cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_paths),
