@@ -157,7 +157,8 @@ static bool try_descend(struct effects *e, size_t i)
     const struct word *word = &e->s->words[i];
     bool must = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
     size_t n = e->name_n + 1 + word->text.n;
-    if (!word_literal(word) || n + 1 >= sizeof e->name)
+    bool none = !e->row->subs && !e->shortened; /* no longer name is in the table */
+    if (!word_literal(word) || none || n + 1 >= sizeof e->name)
         return must && strange_sub(e, word_literal(word) ? i : ALL_WORDS);
     size_t before = e->name_n;
     e->name[e->name_n] = ' ';
@@ -165,8 +166,10 @@ static bool try_descend(struct effects *e, size_t i)
     e->name_n = n;
     struct str name = {e->name, n};
     const struct table_row *row = effects_exact(name);
-    if (!row && must && (e->row->styles & STYLE_SHORTSUBS))
+    if (!row && must && (e->row->styles & STYLE_SHORTSUBS)) {
         row = shortened(name);
+        e->shortened = e->shortened || row;
+    }
     if (row) {
         if (row->styles & STYLE_READS)
             e->bad_word = 0; /* npm config get */

@@ -25,6 +25,7 @@ struct effects {
     size_t parent_count;
     char name[96];                     /* the words that chose the row */
     size_t name_n;
+    bool shortened;                    /* `name` is shorter than that of the row */
     size_t *operands;                  /* words, behind the sub-command */
     size_t operand_count;
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */

@@ -109,7 +109,8 @@ static struct place place_from(struct judging *j, struct str named, path_look *l
     struct str normal, normal_real;
     if (str_empty(named) || !path_normal(j->arena, STR_NONE, STR_NONE, named, &normal))
         return (struct place){0};
-    if (!look || !path_normal(j->arena, STR_NONE, STR_NONE, look(j->q->look_arg, named, true)->real, &normal_real))
+    struct str real = look ? look(j->q->look_arg, named, true)->real : named;
+    if (str_eq(real, named) || !path_normal(j->arena, STR_NONE, STR_NONE, real, &normal_real))
         normal_real = normal;
     return (struct place){.named = normal, .real = normal_real};
 }
@@ -676,7 +677,7 @@ static unsigned people_of(const struct judging *j, const struct verdict *verdict
  * `arena`. */
 struct verdict policy_judge(struct arena *arena, const struct question *question)
 {
-    struct judging j;
+    struct judging j NOT_ZEROED; /* judging_init fills all of it */
     judging_init(&j, arena, question);
     bool covered = look(&j);
     struct verdict verdict = decide(&j, covered);

@@ -363,7 +363,8 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
                 note_unknown(j, "one of its files is named elsewhere on the line");
             return;
         }
-        path_stops(j, text, &guess, touch);
+        if (guess.known) /* otherwise it is the folder itself */
+            path_stops(j, text, &guess, touch);
     }
     path_stops(j, text, folder, touch);
     if ((touch.tree || !touch.looks) && j->set->stops_paths) {
@@ -387,13 +388,10 @@ static bool leaves_out(struct str text, bool *ret_next)
 {
     static const char *const names[] = {"--exclude", "--exclude-dir", "--ignore", "--ignore-pattern"};
     struct str value, name = str_cut(text, '=', &value);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!str_is(name, names[i]))
-            continue;
-        *ret_next = name.n == text.n;
-        return true;
-    }
-    return false;
+    if (!is_long_option(text) || !STR_IN(name, names))
+        return false;
+    *ret_next = name.n == text.n;
+    return true;
 }
 
 /* Whether any of its words may be a path that it changes: the program is not known, or does what its words do not
@@ -541,9 +539,7 @@ static void port_stops(struct judging *j, const struct argv *argv)
     static const char *const talkers[] = {"curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https",
                                           "xh", "websocat", "aria2c", "lynx", "w3m", "ssh", "openssl"};
     struct str name = argv->count ? match_program_name(argv->words[0].text) : STR_NONE;
-    bool talks = false;
-    for (size_t i = 0; i < sizeof talkers / sizeof *talkers; i++)
-        talks = talks || str_is(name, talkers[i]);
+    bool talks = STR_IN(name, talkers);
     for (size_t i = 1; talks && j->q->own_ports[0] && i < argv->count; i++) {
         bool hole = str_has(argv->words[i].text, STR(":\x01")) && !str_has(argv->words[i].text, STR("/:\x01"));
         if (hole || judge_has_own_port(j->q, argv->words[i].text)) {

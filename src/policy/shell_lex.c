@@ -93,7 +93,10 @@ static bool name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c
 static bool name_letter(char c) { return name_start(c) || str_digit(c); }
 static bool is_meta(char c)
 {
-    return c == ' ' || c == '\t' || c == '\n' || (c != '\0' && strchr("|&;()<>", c));
+    switch (c) {
+    case ' ': case '\t': case '\n': case '|': case '&': case ';': case '(': case ')': case '<': case '>': return true;
+    default: return false;
+    }
 }
 
 static void add_inside(struct word_reading *r, struct node *node)

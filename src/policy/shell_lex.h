@@ -47,6 +47,7 @@ struct shell_token {
     struct word word;
     size_t from, to;         /* bytes of the text */
     struct node *inside;     /* substitutions in the word */
+    unsigned reserved;       /* the parser's: 1 + which reserved word it is; 0: not looked at yet */
     size_t assign_at;        /* position after the `=` of an assignment in the word's text; 0: no assignment */
 };
 

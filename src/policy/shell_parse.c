@@ -55,16 +55,19 @@ static struct node *parse_command(struct shell_parser *p);
 /* ---- looking at the token ---- */
 
 /* Only an unquoted word is reserved, and only where a command may begin; the caller knows the place. */
-static enum reserved reserved(const struct shell_parser *p)
+static enum reserved reserved(struct shell_parser *p)
 {
-    const struct shell_token *token = &p->token;
+    struct shell_token *token = &p->token;
     if (token->kind != TOKEN_WORD || token->word.flags != 0 || token->word.raw.n > 8)
         return RESERVED_NONE;
-    for (size_t i = 1; i < sizeof reserved_words / sizeof *reserved_words; i++)
+    if (token->reserved) /* asked before */
+        return (enum reserved)(token->reserved - 1);
+    token->reserved = RESERVED_NONE + 1;
+    for (unsigned i = 1; i < sizeof reserved_words / sizeof *reserved_words; i++)
         if (token->word.raw.n == reserved_words[i].n && token->word.raw.p[0] == reserved_words[i].p[0] &&
             str_eq(token->word.raw, reserved_words[i])) /* most differ in length or the first letter */
-            return (enum reserved)i;
-    return RESERVED_NONE;
+            token->reserved = i + 1;
+    return (enum reserved)(token->reserved - 1);
 }
 
 static bool at_op(const struct shell_parser *p, enum shell_op op)
@@ -72,10 +75,10 @@ static bool at_op(const struct shell_parser *p, enum shell_op op)
     return p->token.kind == TOKEN_OP && p->token.op == op;
 }
 
-static bool at_reserved(const struct shell_parser *p, enum reserved word) { return reserved(p) == word; }
+static bool at_reserved(struct shell_parser *p, enum reserved word) { return reserved(p) == word; }
 
 /* Tokens that end a list without being part of it. */
-static bool at_closer(const struct shell_parser *p)
+static bool at_closer(struct shell_parser *p)
 {
     if (p->token.kind == TOKEN_END || at_op(p, OP_CLOSE) || at_op(p, OP_CASE_END) || at_op(p, OP_CASE_ON) ||
         at_op(p, OP_CASE_TEST_ON))
@@ -297,8 +300,7 @@ static bool sets_variables(const struct node *node)
 {
     static const char *const names[] = {"read", "mapfile", "readarray", "getopts", "printf", "export",
                                         "declare", "typeset", "local", "readonly", "builtin", "command"};
-    return ANY(size_t i = 0; node->word_count && i < sizeof names / sizeof *names; i++,
-               word_is(&node->words[0], names[i]));
+    return node->word_count && word_literal(&node->words[0]) && STR_IN(node->words[0].text, names);
 }
 
 /* `name () compound`, the name read, the parenthesis to look at. */

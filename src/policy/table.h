@@ -185,11 +185,11 @@ struct table_row {
     uint32_t styles;
     uint16_t risk;          /* set of classes */
     uint16_t lists;         /* index of its texts in table_lists; rows without texts share entry 0 */
+    bool subs;              /* a longer name begins with one of its names */
 };
 
 /* All names of all rows, sorted as bytes. */
 struct table_name { uint32_t name; uint16_t row; };
-
 extern const char table_text[]; /* offset 0 is the empty string */
 extern const struct table_name table_names[];
 extern const struct table_row table_rows[];

@@ -129,16 +129,34 @@ static size_t *write_lists(FILE *out)
     return found;
 }
 
+static bool begins_another(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < row_count; i++)
+        for (size_t k = 0; k < rows[i].name_count; k++)
+            if (strncmp(rows[i].names[k], name, n) == 0 && rows[i].names[k][n] == ' ')
+                return true;
+    return false;
+}
+
+static bool has_subs(const struct row *row)
+{
+    for (size_t k = 0; k < row->name_count; k++)
+        if (begins_another(row->names[k]))
+            return true;
+    return false;
+}
+
 /* In the order of the fields of struct table_row. Rows whose facts may be incomplete are written as not known. */
 static void write_rows(FILE *out, const size_t *options, const size_t *operands, const size_t *lists)
 {
     (void)fprintf(out, "const size_t table_row_count = %zu;\nconst struct table_row table_rows[] = {\n", row_count);
     for (size_t i = 0; i < row_count; i++) {
         const struct row *r = &rows[i];
-        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%zu},\n", put_text(r->names[0]),
+        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%zu,%s},\n", put_text(r->names[0]),
                       options[i], r->option_count, operands[i], r->operand_count, r->reader, r->stdin_lang,
                       r->known && r->exact ? "true" : "false", r->styles, r->risk,
-                      lists[i]);
+                      lists[i], has_subs(r) ? "true" : "false");
     }
     (void)fprintf(out, "{0}};\n");
 }

@@ -63,26 +63,25 @@ static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sampl
                                             STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema"),
                                             STR("example.env"),  STR("sample.env"), STR("template.env")};
 
-/* Protected paths from the root on. */
-static const struct {
-    struct str path;
-    bool secret;
-} protected_roots[] = {
-    {STR("/etc/cron.d"), false},     {STR("/etc/cron.daily"), false}, {STR("/etc/cron.hourly"), false},
-    {STR("/etc/cron.weekly"), false}, {STR("/etc/cron.monthly"), false}, {STR("/etc/crontab"), false},
-    {STR("/etc/anacrontab"), false}, {STR("/var/spool/cron"), false}, {STR("/etc/profile"), false},
-    {STR("/etc/profile.d"), false},  {STR("/etc/bash.bashrc"), false}, {STR("/etc/bashrc"), false},
-    {STR("/etc/zsh"), false},        {STR("/etc/environment"), false}, {STR("/etc/ssh"), false},
-    {STR("/etc/sudoers"), true},     {STR("/etc/sudoers.d"), true},  {STR("/etc/passwd"), false},
-    {STR("/etc/shadow"), true},      {STR("/etc/gshadow"), true},    {STR("/etc/ssh/*key"), true},
-    {STR("/etc/ld.so.preload"), false}, {STR("/etc/systemd"), false}, {STR("/etc/init.d"), false},
-    {STR("/etc/gitconfig"), false},  {STR("/etc/claude-code"), false}, {STR("/etc/nod"), false},
-    {STR("/etc/pam.d"), false},      {STR("/dev"), false},           {STR("/proc"), false},
-    {STR("/proc/*/environ"), true},  {STR("/proc/*/mem"), true},     {STR("/proc/*/maps"), true},
-    {STR("/proc/*/fd"), true},       {STR("/proc/*/root"), true},    {STR("/proc/*/cwd"), true},
-    {STR("/proc/*/cmdline"), true},  {STR("/proc/*/task"), true},    {STR("/sys"), false},
-    {STR("/boot"), false},
+/* Protected paths from the root on; of the first, looking at them is asked about, too. */
+struct root {
+    struct str path, last; /* `last` is the last name of the path */
 };
+#define R(folder, name) {STR(folder "/" name), STR(name)}
+static const struct root secret_roots[] = {
+    R("/etc", "sudoers"), R("/etc", "sudoers.d"), R("/etc", "shadow"), R("/etc", "gshadow"), R("/etc/ssh", "*key"),
+    R("/proc/*", "environ"), R("/proc/*", "mem"), R("/proc/*", "maps"), R("/proc/*", "fd"), R("/proc/*", "root"),
+    R("/proc/*", "cwd"), R("/proc/*", "cmdline"), R("/proc/*", "task"),
+};
+static const struct root other_roots[] = {
+    R("/etc", "cron.d"), R("/etc", "cron.daily"), R("/etc", "cron.hourly"), R("/etc", "cron.weekly"),
+    R("/etc", "cron.monthly"), R("/etc", "crontab"), R("/etc", "anacrontab"), R("/var/spool", "cron"),
+    R("/etc", "profile"), R("/etc", "profile.d"), R("/etc", "bash.bashrc"), R("/etc", "bashrc"), R("/etc", "zsh"),
+    R("/etc", "environment"), R("/etc", "ssh"), R("/etc", "passwd"), R("/etc", "ld.so.preload"),
+    R("/etc", "systemd"), R("/etc", "init.d"), R("/etc", "gitconfig"), R("/etc", "claude-code"), R("/etc", "nod"),
+    R("/etc", "pam.d"), R("", "dev"), R("", "proc"), R("", "sys"), R("", "boot"),
+};
+#undef R
 
 /* ---- letters ---- */
 
@@ -167,7 +166,7 @@ enum { NAME_MAX_BYTES = 256, MEET_STEPS_MAX = 4096 };
 static bool is_spelled(char have, char want) { return !is_mark(have) && want != '*' && want != '?'; }
 
 /* Whether both spell their first letter out, and different ones: nearly every name is told apart by it. */
-static bool begin_differently(struct str shape, struct str name)
+static inline bool begin_differently(struct str shape, struct str name)
 {
     return shape.n && name.n && is_spelled(shape.p[0], name.p[0]) && str_lower(shape.p[0]) != str_lower(name.p[0]);
 }
@@ -405,24 +404,33 @@ static bool above_protected(struct str target, struct touch touch, const struct 
            path_within(places->project.named, target);
 }
 
-/* The paths that are protected from the root on. Below an unknown folder only the end of the target is compared, which
- * is what target_meets does, without taking the target apart for each of them. */
-static bool roots_protected(struct str target, struct touch touch)
+/* Below an unknown folder only the end of the target is compared, which is what target_meets does, without taking the
+ * target apart for each of them. Mostly that is one name, which can be the last of a path alone. */
+static bool roots_meet(const struct root roots[], size_t count, struct str target, bool tree)
 {
     struct str first = after_slashes(target), known = target;
     bool anywhere = only_any(next_part(&known));
-    size_t parts = !anywhere || touch.tree ? SIZE_MAX : count_parts(after_slashes(known));
-    for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++) {
-        struct str path = protected_roots[i].path;
+    if (anywhere && str_empty(known))
+        return false;
+    known = after_slashes(known);
+    size_t parts = !anywhere || tree ? SIZE_MAX : count_parts(known);
+    for (size_t i = 0; i < count; i++) {
+        struct str path = roots[i].path;
         unsigned steps = 0;
-        if (!protected_roots[i].secret && touch.looks)
-            continue;
-        if (anywhere ? !str_empty(known) && ends_meet(after_slashes(known), parts, path, touch.tree, &steps)
-                     : !begin_differently(first, (struct str){path.p + 1, path.n - 1}) &&
-                           target_meets(target, path, touch.tree))
+        bool met = parts == 1 ? !begin_differently(known, roots[i].last) && meets(known, roots[i].last, tree, &steps)
+                   : anywhere ? ends_meet(known, parts, path, tree, &steps)
+                              : !begin_differently(first, (struct str){path.p + 1, path.n - 1}) &&
+                                    meets(target, path, tree, &steps);
+        if (met)
             return true;
     }
     return false;
+}
+
+static bool roots_protected(struct str target, struct touch touch)
+{
+    return roots_meet(secret_roots, sizeof secret_roots / sizeof *secret_roots, target, touch.tree) ||
+           (!touch.looks && roots_meet(other_roots, sizeof other_roots / sizeof *other_roots, target, touch.tree));
 }
 
 /* Protected names anywhere, protected paths from the root, and for a whole tree also folders above one of them. */
