@@ -7,11 +7,15 @@
 
 #include <math.h>
 
+static inline bool fits(const struct buf *buf, size_t bytes)
+{
+    return bytes < buf->cap - buf->n && buf->n + bytes <= buf->max && !buf->over;
+}
+
 /* As buf_room, without a call when there is room already: for the many short pieces that JSON is made of. */
 static inline char *room(struct buf *buf, size_t bytes)
 {
-    bool fits = bytes < buf->cap - buf->n && buf->n + bytes <= buf->max && !buf->over;
-    return fits ? buf->p + buf->n : buf_room(buf, bytes);
+    return fits(buf, bytes) ? buf->p + buf->n : buf_room(buf, bytes);
 }
 
 static inline void put_byte(struct buf *buf, char c)
@@ -132,7 +136,7 @@ static inline size_t copy_escaped(char **at, struct str s)
 }
 
 /* The text from `i` on, of whatever kind, and the closing quote. */
-static __attribute__((noinline)) void put_rest(struct buf *buf, struct str s, size_t i)
+static void put_rest(struct buf *buf, struct str s, size_t i)
 {
     while (i < s.n) {
         size_t n = plain_run(s, i);
@@ -149,28 +153,63 @@ static __attribute__((noinline)) void put_rest(struct buf *buf, struct str s, si
     put_byte(buf, '"');
 }
 
-/* A comma if it is due, and the text. Mostly all in one piece. Not long texts, because this takes room for twice their
- * bytes before it is known what they need. */
-static inline void put_quoted(struct buf *buf, struct str s, bool comma_due)
+/* The text from `i` on, and the closing quote. A long one is not written at once, because this takes room for twice its
+ * bytes before it is known what it needs. */
+static __attribute__((noinline)) void put_escaped(struct buf *buf, struct str s, size_t i)
 {
-    size_t most = 2 * s.n + 3;
-    char *to = s.n <= AT_ONCE_BYTES && most <= buf->max - buf->n ? room(buf, most) : NULL;
-    if (!to) {
-        if (comma_due)
-            put_byte(buf, ',');
-        put_byte(buf, '"');
-        put_rest(buf, s, 0);
+    struct str left = str_sub(s, i, s.n);
+    size_t most = 2 * left.n + 1;
+    char *to = left.n <= AT_ONCE_BYTES && most <= buf->max - buf->n ? room(buf, most) : NULL;
+    if (to) {
+        i += left.n ? copy_escaped(&to, left) : 0;
+        if (i == s.n)
+            *to++ = '"';
+        buf->n = (size_t)(to - buf->p);
+        if (i == s.n)
+            return;
+    }
+    put_rest(buf, s, i);
+}
+
+static __attribute__((noinline)) void put_str_where_no_room_is(struct buf *buf, struct str s, bool due)
+{
+    if (due)
+        put_byte(buf, ',');
+    put_byte(buf, '"');
+    put_escaped(buf, s, 0);
+}
+
+/* Mostly there is room and nothing to escape: then nothing is called. */
+void json_put_str(struct json_out *out, struct str value)
+{
+    struct buf *buf = out->buf;
+    bool due = out->comma;
+    out->comma = true;
+    if (value.n > AT_ONCE_BYTES || !fits(buf, value.n + 3)) {
+        put_str_where_no_room_is(buf, value, due);
         return;
     }
+    char *to = buf->p + buf->n;
     *to = ',';
-    to += comma_due;
+    to += due;
     *to++ = '"';
-    size_t i = s.n ? copy_escaped(&to, s) : 0;
-    if (i == s.n)
-        *to++ = '"';
-    buf->n = (size_t)(to - buf->p);
-    if (i < s.n)
-        put_rest(buf, s, i);
+    size_t n = utf8_copy_plain(to, value);
+    to[n] = '"';
+    buf->n = (size_t)(to + n - buf->p);
+    if (n < value.n)
+        put_escaped(buf, value, n);
+    else
+        buf->n++;
+}
+
+static __attribute__((noinline)) void key_where_no_room_is(struct json_out *out, struct str key)
+{
+    if (out->comma)
+        put_byte(out->buf, ',');
+    put_byte(out->buf, '"');
+    put_bytes(out->buf, key);
+    put_bytes(out->buf, STR("\":"));
+    out->comma = false;
 }
 
 void json_key_plain(struct json_out *out, struct str key)
@@ -178,33 +217,31 @@ void json_key_plain(struct json_out *out, struct str key)
 #ifdef __SANITIZE_ADDRESS__ /* tests write every key that stands in the source */
     CHECK(utf8_plain(key) == key.n);
 #endif
-    size_t bytes = key.n + 3 + out->comma;
-    char *to = room(out->buf, bytes);
-    if (!to)
+    struct buf *buf = out->buf;
+    if (key.n > 32 || !fits(buf, key.n + 4)) {
+        key_where_no_room_is(out, key);
         return;
-    if (out->comma)
-        *to++ = ',';
+    }
+    char *to = buf->p + buf->n;
+    *to = ',';
+    to += out->comma;
     *to++ = '"';
-    if (key.n < 16)
+    if (key.n < 16) {
         utf8_copy_short(to, key);
-    else
-        memcpy(to, key.p, key.n);
+    } else {
+        memcpy(to, key.p, 16);
+        memcpy(to + key.n - 16, key.p + key.n - 16, 16);
+    }
     memcpy(to + key.n, "\":", 2);
-    out->buf->n += bytes;
+    buf->n = (size_t)(to + key.n + 2 - buf->p);
     out->comma = false;
 }
 
 void json_key_str(struct json_out *out, struct str key)
 {
-    put_quoted(out->buf, key, out->comma);
+    json_put_str(out, key);
     put_byte(out->buf, ':');
     out->comma = false;
-}
-
-void json_put_str(struct json_out *out, struct str value)
-{
-    put_quoted(out->buf, value, out->comma);
-    out->comma = true;
 }
 
 void json_put_u64(struct json_out *out, uint64_t value)
