@@ -10,7 +10,7 @@ bool rpc_spelled(const struct json *object, const char *const *names);
 /* rpc_spelled() of a message, with the names of JSON-RPC: jsonrpc, id, method, params, result, error. */
 bool rpc_is_plain(const struct json *message);
 
-/* An id as it came, a string or a number; empty: it is none. */
+/* An id as it came, a string or a number; empty: the value is not an id. */
 struct str rpc_id(const struct json *value);
 /* Finds the id (JSON as it came) of a line that json_parse refuses: for a NUL, a key that comes twice, too many levels.
  * It looks at the members of the outermost object alone. False: there is no id, or more than one. */

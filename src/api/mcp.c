@@ -266,7 +266,7 @@ static void pending_session_found(void *arg, const struct session *session, cons
 
 /* ---- one message ---- */
 
-/* A message that is no JSON is answered 400 with an error of JSON-RPC, every other failure 200 with one: that is what
+/* A message that is not JSON is answered 400 with an error of JSON-RPC, every other failure 200 with one: that is what
  * clients read. */
 void api_mcp_message(struct exchange *x)
 {

@@ -8,7 +8,7 @@
 struct request_teller {
     struct str run;      /* the request's id */
     bool mine;           /* the thread's current run is the requested one */
-    bool over;           /* and it is over */
+    bool over;           /* the requested run is over */
     /* Gets each: its type, the event's seq, which of the event's messages it is (from 1), and the object itself. */
     void (*put)(void *arg, const char *type, uint64_t seq, unsigned part, struct str json);
     void *arg;

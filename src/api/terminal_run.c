@@ -292,7 +292,7 @@ static void session_made(struct op *op)
     make_run(act);
 }
 
-/* {"Read":"ask",…}; empty: as the session says. */
+/* Tool policies {"Read":"ask",…} for a run in which reading is asked about, too; empty: the session's own hold. */
 static struct str safe_policies(struct terminal_act *act)
 {
     JSON_SCOPE(buf, out, LIMIT_EVENT_BYTES);

@@ -11,7 +11,7 @@
 enum {
     BODY_BYTES_MAX = 8 << 20,
     TAB_COLUMNS = 4,
-    PRINTED_LINES = 400, /* of a body, where nobody asked for all of it */
+    PRINTED_LINES = 400, /* the most lines of a body, unless the whole was asked for */
     PRINTED_BYTES = 32 << 10,
 };
 #define TOO_LONG "!This is too long for a terminal: look at it on the page.\n"

@@ -21,7 +21,7 @@ struct query {
 struct reply {
     int status;
     struct str body;
-    const struct json *json; /* the parsed body; NULL: it is no JSON */
+    const struct json *json; /* the parsed body; NULL: it is not JSON */
 };
 
 /* Makes a separate client, to be freed by the caller: for streams, and for threads. */

@@ -262,7 +262,7 @@ static void pass_all(struct line *line)
     egress_count(line->egress, line->used, up.bytes, down.bytes);
 }
 
-/* ---- all of it ---- */
+/* ---- one connection, from its first bytes to its end ---- */
 
 /* 0, or the status of the answer. */
 static int decide(struct line *line, struct egress_verdict *verdict)

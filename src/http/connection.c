@@ -17,7 +17,7 @@ static const struct str go_on = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
 
 /* ---- begin and end ---- */
 
-/* Made before it is accepted; counted from here on. */
+/* Makes the connection that uv_accept fills; the server counts it from here on. */
 struct http_connection *http_connection_new(struct http_server *server, bool local)
 {
     struct http_connection *connection = heap_new(sizeof *connection);

@@ -175,7 +175,7 @@ void *far_new(size_t bytes, void (*run)(struct far_work *work))
 
 void far_free(struct far_work *work) { arena_free(work); }
 
-/* The thread of one work. Whoever comes last frees it: this thread, or who has waited. */
+/* The thread of one far_work. The work is freed by the last user: this thread, or the caller that waited for it. */
 static void *do_work(void *arg)
 {
     struct far_work *work = arg;

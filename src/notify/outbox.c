@@ -331,7 +331,7 @@ static void follow_snoozed(struct notify *n, const struct event *event)
     struct str person = known && is_assigned(n, known) ? n->config.routes[known->assigned].person
                                                        : token_person(event->actor);
     struct plan_call wake = {.session = event->session, .at_ms = data.until,
-                             .call = arena_printf(&scratch, "%.*s %llu", STR_ARG(data.call), /* each has its own id */
+                             .call = arena_printf(&scratch, "%.*s %llu", STR_ARG(data.call), /* an id per snooze */
                                                   (unsigned long long)event->seq)};
     size_t count = data.until ? plan_person(&n->config, &wake, person, PURPOSE_REMIND, plans) : 0;
     struct asked *asked = marked_call(n, event, data.call, count);

@@ -113,7 +113,7 @@ struct lister {
     const char *program, *second;
     const char *letters, *telling; /* options of one letter without a value; one of `telling` is needed */
     const char *words[9];          /* other options; `x=` is the beginning of one */
-    const char *values[7];         /* those whose value is the next word */
+    const char *values[7];         /* options whose value is the next word */
 };
 static const struct lister listers[] = {
     {"ls", NULL, "aA1trSdRcuvUX", NULL, {0}, {0}},
@@ -413,7 +413,8 @@ static bool filters_lines(const struct node *node)
     return greps || cuts || STR_IN(node->words[0].text, sorters);
 }
 
-/* Whether what comes by the pipe are names of files of the project, of which others only chose or sorted some. */
+/* The command whose file names of the project come through the pipe, if those in between only filter or sort them;
+ * NULL: something else comes. */
 static const struct node *lister_of_pipe(const struct judging *j)
 {
     const struct node *at = j->pipe;

@@ -178,7 +178,7 @@ static bool act_outside(struct covering *c, const struct act *act)
     size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
                               c->j->places.home.named, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
-    /* `$x/etc/passwd` where x is empty. */
+    /* `$x/etc/passwd` is /etc/passwd if x is empty. */
     size_t slash = str_find(act->path.shape, '/');
     bool unset = slash && slash < act->path.shape.n && act->path.shape.p[slash - 1] == SHAPE_ANY &&
                  str_find(act->path.shape, SHAPE_ANY) == 0 &&

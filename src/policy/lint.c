@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "policy/examples.h"
 
-/* A word that no rule has, and no project. */
+/* A word that is in no rule and in no project, for calls that the linter tries. */
 #define PROBE "nod_probe"
 
 static const char *const level_names[] = {[LINT_NOTE] = "note", [LINT_WARNING] = "warning", [LINT_ERROR] = "error"};

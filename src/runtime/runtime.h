@@ -134,7 +134,7 @@ bool run_state_of(struct arena *arena, const struct event *events, size_t count,
 /* {"conversationHistory","lastToolCall","iterationCount","status","usage"} */
 void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
                           const struct run_state *state);
-/* Kinds of events that the two above need, as bits. */
+/* Kinds of events that run_state_of and run_write_checkpoint need, as bits. */
 uint64_t run_event_kinds(void);
 
 #endif

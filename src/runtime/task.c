@@ -112,7 +112,7 @@ struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
     return RC_OK;
 }
 
-/* The sub-agent's last words are the result; a bad end is an error with the reason. */
+/* The result is the sub-agent's last message; of a run that did not complete, an error with the reason. */
 static struct execute_outcome outcome_of(struct arena *arena, const struct run_state *state)
 {
     static const struct {

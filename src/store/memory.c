@@ -252,7 +252,7 @@ bool memory_find_call(struct memory *memory, struct str session, struct str call
     return sure;
 }
 
-/* ---- into it ---- */
+/* ---- adding facts ---- */
 
 static void *put(struct map *map, struct str key, uint64_t hash, size_t bytes)
 {

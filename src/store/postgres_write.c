@@ -373,7 +373,7 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     RESULT_SCOPE(kept);
     *ret_last_seq = -1;
     if (facts->next_seq > handle->part_end || facts->leaves)
-        return RC_OK; /* needs the lock beforehand */
+        return RC_OK; /* the caller must take the lock first */
     send_write(handle, facts, rows);
     group_note_sent(&handle->sent, facts, rows);
     struct rc rc = postgres_flush(handle, err);

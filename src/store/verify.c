@@ -59,7 +59,7 @@ void verifier_blame(struct verifier *verifier, int64_t seq, const char *format, 
 
 bool verifier_blamed(const struct verifier *verifier) { return verifier->check->bad_seq != 0; }
 
-/* ---- numbers that left ---- */
+/* ---- numbers of archived events ---- */
 
 bool verifier_wants_range(const struct verifier *verifier, uint64_t seq)
 {

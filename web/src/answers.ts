@@ -140,8 +140,8 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
 
 /* ---- what is on screen ---- */
 
-/* By the address, not by the route: a person who goes to another screen has changed the address before the page
- * hears of it. */
+/* By the address, not by the route: a person who goes to another screen changes the address before state.route
+ * follows. */
 export const staysInInbox = (): boolean => /^(#\/?|#\/request\/.*)?$/.test(location.hash);
 
 export function show(key: string | null): void {

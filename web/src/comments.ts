@@ -35,7 +35,7 @@ export function drop(item: Item, at: Comment): void { put(item, commentsOf(item)
 /* An open draft counts. */
 export const written = (item: Item): Comment[] => commentsOf(item).filter((one) => one.text.trim());
 
-/* In the order of the files and lines, after what was said about the whole. */
+/* The text of a denial: first the remark on the whole call, then the comments in the order of files and lines. */
 export function wordsOf(item: Item, words: string): string | undefined {
   const lines = written(item).sort((a, b) => a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1)
     .map((one) => `${one.path} ${one.old ? "old line" : "line"} ${one.line}: ${one.text.trim()}`);

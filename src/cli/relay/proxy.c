@@ -492,7 +492,7 @@ static void refuse_unreadable(struct proxy *proxy, struct arena *arena, struct s
     refuse_message(proxy, known ? id : STR_NONE, code, words);
 }
 
-/* 2025-03-26 knows messages of several messages: they go on one by one. */
+/* The revision 2025-03-26 of MCP has batches; their messages are handled one by one. */
 static void split(struct proxy *proxy, const struct json *batch)
 {
     for (const struct json *one = batch->first; one; one = one->next)

@@ -23,7 +23,7 @@ struct stream_reading {
 /* "https://host" of a URL. */
 static struct str origin_of(struct str url)
 {
-    size_t scheme = strlen("https://"); /* of http:// too: its host is not empty */
+    size_t scheme = strlen("https://"); /* also right for http://, where it skips one letter of the host */
     struct str rest = str_sub(url, url.n < scheme ? url.n : scheme, url.n);
     return str_sub(url, 0, url.n - rest.n + str_find(rest, '/'));
 }

@@ -27,7 +27,7 @@ struct proxy_sending {
     atomic_bool cancelled;
     struct fetch fetch;
     char event[WEB_ID_BYTES];   /* id of the last event of the answer */
-    bool begins;                /* it is the handshake */
+    bool begins;                /* the message is `initialize` */
     bool answered;
 };
 
