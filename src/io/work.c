@@ -14,7 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IDLE_SECONDS = 10, STACK_BYTES = 512 << 10 };
+#ifdef __SANITIZE_THREAD__
+enum { STACK_BYTES = 4 << 20 }; /* the sanitizer's own data of each thread lies on its stack, 900 KB */
+#else
+enum { STACK_BYTES = 512 << 10 };
+#endif
+enum { IDLE_SECONDS = 10 };
 
 struct job_list {
     struct job *first, *last;
