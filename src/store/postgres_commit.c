@@ -1,8 +1,9 @@
 /* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
  * the outcome of a group whose answer was lost: it is looked for in the list of groups, under the lock, which the lost
  * transaction holds until it has ended one way or the other. Statements of a lost connection that reach the server
- * later do nothing: when the group was sent again and kept, the heads that they name have changed. "A commit in doubt"
- * in docs/OPERATIONS.md says what a client sees. */
+ * after the group was sent again and kept do nothing: the heads that they name have changed. If they reach it between
+ * the look and that, the group is judged behind itself: what has needs is refused, a message is kept twice. "A commit
+ * in doubt" in docs/OPERATIONS.md says what a client sees. */
 #include "store/postgres_group.h"
 
 #include "base/log.h"
