@@ -159,6 +159,19 @@ export default {
     await page.keyboard.press("y");
     await poll(() => server.status("c1", session), (now) => now.status === "allowed");
   },
+  async "review: an allow sends the one that is still held"(server) {
+    const session = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2"]) await server.bash(session, `make ${id}`, id);
+    await page.goto(server.url + "/#/settings");
+    await page.locator(".setting", { hasText: "Undo" }).locator("input").check();
+    await page.goto(server.url + "/#/");
+    for (const id of ["c1", "c2"]) {
+      await face(page, `make ${id}`).waitFor();
+      await armed(page);
+      await page.keyboard.press("y");
+    }
+    for (const id of ["c1", "c2"]) await poll(() => server.status(id, session), (now) => now.status === "allowed");
+  },
   async "review: on a phone several are picked, and the list stays until they are reviewed"(server) {
     const session = await server.session(), page = await person(server, "alice", PHONE);
     for (const id of ["a", "b", "c"]) await server.bash(session, `make ${id}`, id);

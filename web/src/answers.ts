@@ -72,20 +72,25 @@ function body(item: Item, decision: string, extra: Extra): string {
 /* If the preference is on, an allow is sent only after this time, and Undo drops it before. If the person leaves the
  * page meanwhile, it is not sent. */
 export const HOLD_MS = 3000;
-let held: (() => void) | null = null;
+let held: ((sends: boolean) => void) | null = null;
 export function undo(): boolean {
-  held?.();
-  return held !== null;
+  const undone = held !== null;
+  held?.(false);
+  return undone;
 }
 async function holds(item: Item, words: string): Promise<boolean> {
-  held?.(); // only one allow is held at a time: the one before it is not sent
+  held?.(true); // only one allow is held at a time: the one before it is sent now
   show(neighbour(item.key, 1));
   const sent = await new Promise<boolean>((done) => {
-    const timer = setTimeout(() => done(true), HOLD_MS);
-    held = () => { clearTimeout(timer); done(false); };
+    const end = (sends: boolean) => {
+      clearTimeout(timer);
+      if (held === end) held = null;
+      done(sends);
+    };
+    const timer = setTimeout(() => end(true), HOLD_MS);
+    held = end;
     toast(`${item.p.toolCall.name} ${words}`, "good", "Undo");
   });
-  held = null;
   if (!sent) { item.busy = false; toast("Not sent: it waits again"); show(item.key); }
   return sent;
 }
