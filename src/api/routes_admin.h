@@ -16,7 +16,7 @@
     R(authority_show, "GET", "/ca.crt", ANYONE, BODY_NONE,                                                            \
       "The authority behind the certificate of `nod tls init`, in PEM", "", NULL, 200, NULL)                          \
     R(login_begin, "POST", "/api/login", ANYONE, BODY_OBJECT,                                                         \
-      "Trade a link's code for a device's token: a cookie and a key", "", "Login", 200, "LoginAnswer")                \
+      "Exchange the code of a login link for a token of this device", "", "Login", 200, "LoginAnswer")                \
     R(login_end, "POST", "/api/logout", HERE(SEE), BODY_OPTIONAL,                                                     \
       "Revoke the device's own token", "", NULL, 200, "Nothing")                                                      \
     R(audit_read, "GET", "/api/audit", HERE(SEE_ALL), BODY_NONE,                                                      \

@@ -55,7 +55,7 @@ size_t str_index(struct str s, const char *const words[], size_t count);
 #define STR_IN(s, words) \
     (str_index(s, words, sizeof(words) / sizeof *(words)) < sizeof(words) / sizeof *(words))
 
-/* Short ones stand here: where the other text is a literal, the compiler compares its bytes without a call. */
+/* Inline, because where the other text is a literal the compiler compares its bytes without a call. */
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);

@@ -35,7 +35,7 @@ struct body_rows {
     unsigned indent;    /* columns by which the further rows of a wrapped line are indented at least */
     unsigned number;    /* of the line that the last row belongs to, from 1 */
     char mark;          /* of that line */
-    struct str line;    /* the rest of that line, for further rows; empty: the row was its last */
+    struct str line;    /* the part of that line that further rows will show; empty: none is left */
     struct str right;   /* words for its right end */
     unsigned hang;
 };

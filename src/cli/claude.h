@@ -71,7 +71,8 @@ struct claude_host {
 bool claude_host_takes(struct claude_host *host, struct str line);
 /* Whether this request registers our hook. */
 bool claude_host_is_initialize(const struct claude_host *host, struct str request);
-/* Takes a line of the host program. Returns the prompt in it; empty: it has none. */
+/* Takes a line of the program that has started `nod claude` (an editor, an SDK). Returns the prompt in the line; empty:
+ * the line has none. */
 struct str claude_host_says(struct claude_host *host, struct arena *arena, struct str line);
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */

@@ -280,7 +280,7 @@ static struct finding check_rules(struct cli *cli)
                      STR_ARG(dead));
     if (asleep)
         return FOUND(arena, LEVEL_WARN, "`nod policy list` shows them",
-                     "%u do not apply now: the folder they belong to is gone, or was replaced by another", asleep);
+                     "%u rules do not apply now: the folder they belong to is gone or was replaced", asleep);
     bool reads = json_bool(reply.json, "readOnlyCommands", true);
     return FOUND(arena, LEVEL_OK, reads ? "" : "`--read-only-commands allow` lets them pass",
                  "every rule says where it holds; commands that only read in the session's folder %s",

@@ -1,7 +1,7 @@
-/* nod run without words, at a terminal: a conversation with Nod's own agent, like `nod claude` (claude_screen.h).
+/* nod run without a prompt, at a terminal: a conversation with Nod's own agent, like `nod claude` (claude_screen.h).
  *
- * Two threads beside the inbox's: one follows the session's events and adds lines to the conversation, the other owns
- * the keys and the screen. They share the conversation and the run's state, under one lock.
+ * Two threads beside the one that waits for requests (inbox.h): one follows the session's events and adds lines to the
+ * conversation, the other owns the keys and the screen. They share the conversation and the run's state under one lock.
  */
 #include "base/limits.h"
 #include "cli/inbox.h"

@@ -92,7 +92,7 @@
     F(raw, signature, "signature", SET, "by the key that vouches for it; absent for the first of the installation")
 
 #define KEY_RECOVERY_FIELDS(F)                                                        \
-    F(text, person, "person", ALWAYS, "whose codes they are; older ones are no longer valid") \
+    F(text, person, "person", ALWAYS, "whose recovery codes they are; older ones are no longer valid") \
     F(texts, codes, "codes", ALWAYS, "SHA-256 of each")                               \
     F(raw, signature, "signature", SET, "made by a key of that person")
 

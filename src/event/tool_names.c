@@ -429,7 +429,7 @@ size_t tool_patch_paths(struct str patch, struct str paths[TOOL_PATHS_MAX], cons
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             known = known || str_is(line, others[i]);
         if (!known && (str_empty(path) || count == TOOL_PATHS_MAX))
-            *ret_unclear = "the files of its patch cannot be told";
+            *ret_unclear = "it is not clear which files the patch changes";
         else if (!str_empty(path))
             paths[count++] = path;
     }

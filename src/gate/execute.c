@@ -185,7 +185,8 @@ static bool plan_box(struct execution *x, const struct session *session)
 
 /* ---- the call ---- */
 
-/* Before it starts: its input, the session's folder, and whether it is what was shown, as far as nothing blocks. */
+/* Before a call starts: reads its input and the session's folder, and checks what can be checked without blocking, that
+ * it is still the call that was shown. */
 static void prepare(struct op *op, struct arena *scratch)
 {
     struct execute *execute = (struct execute *)op;

@@ -41,7 +41,7 @@ bool gate_has_servers(const struct gate *gate);
 /* A tool of an MCP server that another program runs, as reported by the MCP proxy. */
 struct told_tool {
     struct str name;    /* mcp__SERVER__TOOL */
-    struct str source;  /* tells servers of the same name apart */
+    struct str source;  /* digest of how the server is started or reached: tells servers of the same name apart */
     const struct json *definition;
 };
 /* Compares the definition of a tool that a proxy has reported with the pinned one. If ret_news has neither `pins` nor

@@ -256,7 +256,9 @@ static struct rc read_route(struct arena *arena, struct config *config, const st
         else
             TRY(read_step(config, step, &route->steps[route->count++], err));
     }
-    return route->count ? RC_OK : err_set(err, ERR_INVALID, "the first step must be for \"person\" itself");
+    if (route->count == 0)
+        return err_set(err, ERR_INVALID, "one of \"steps\" must be for the route's own \"person\"");
+    return RC_OK;
 }
 
 static struct rc read_times(const struct json *json, struct config *config, struct err *err)

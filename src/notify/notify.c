@@ -133,7 +133,7 @@ bool notify_remove_device(struct notify *n, struct str token, struct str endpoin
     return devices_remove(&n->devices, endpoint, token);
 }
 
-/* ---- for people ---- */
+/* ---- the channels, as the page and nod list them ---- */
 
 void notify_write_channels(const struct notify *n, struct json_out *out)
 {

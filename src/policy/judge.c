@@ -370,7 +370,7 @@ static void judge_search(struct judging *j, const struct folder *here)
         j->protected_path = place.named;
 }
 
-/* Notes stops and protected targets; true when every path is covered by an allow rule. */
+/* Notes the objections to each path: deny and ask rules, protected targets. True when allow rules cover all paths. */
 static bool judge_paths(struct judging *j)
 {
     const struct tool_facts *facts = j->q->facts;

@@ -112,7 +112,7 @@ bool judge_assignments_harmless(struct judging *j, const struct node *node, cons
 struct lister {
     const char *program, *second;
     const char *letters, *telling; /* options of one letter without a value; one of `telling` is needed */
-    const char *words[9];          /* other options; `x=` is the beginning of one */
+    const char *words[9];          /* long options and other whole words; `x=`: every word that begins so */
     const char *values[7];         /* options whose value is the next word */
 };
 static const struct lister listers[] = {

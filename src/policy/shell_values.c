@@ -74,7 +74,7 @@ static bool date_prints(struct str text)
            str_starts(text, STR("-I")) || str_starts(text, STR("--date="));
 }
 
-/* Whether `basename` prints a plain name: of the operand, whose suffix it may cut off. */
+/* Whether `basename` of this path is sure to print a plain name: letters that mean nothing to the shell, no option. */
 static bool basename_prints(struct str text)
 {
     struct str name = STR_NONE;

@@ -40,7 +40,7 @@ static const struct price published[] = {
 
 /* ---- numbers ---- */
 
-/* A decimal number without sign or exponent, in units of its last of `decimals` places. */
+/* Reads a decimal number without sign or exponent, times ten to the power of `decimals`: "1.5" with 2 is 150. */
 static bool parse_decimal(struct str text, int decimals, int64_t *ret_value)
 {
     struct str fraction, whole = str_cut(text, '.', &fraction);

@@ -351,7 +351,7 @@ struct str talk_outcome(struct arena *arena, const struct talk *talk, const stru
     if (call->started)
         return STR("Cancelled while it was done; its effect is unknown");
     if (call->by_policy && str_is(call->source, "tool"))
-        return call->why; /* the input did not fit */
+        return call->why; /* the input did not fit the tool's schema; `why` says where */
     if (call->by_policy)
         return arena_printf(arena, "Denied by policy: %.*s", STR_ARG(call->why));
     switch (call->decision) {

@@ -199,7 +199,7 @@ static struct rc connect_to(struct cli *cli, const char *path, int *ret_fd, stru
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)
         rc = err_set(err, ERR_UNAVAILABLE, "%s: %s", path, strerror(errno));
     else if (!peer_of(fd, &uid) || uid != owner)
-        rc = err_set(err, ERR_FORBIDDEN, "the process at %s is not of the user who owns its folder", path);
+        rc = err_set(err, ERR_FORBIDDEN, "the process behind %s does not run as the owner of that folder", path);
     if (rc_bad(rc) && fd >= 0)
         (void)close(fd);
     else

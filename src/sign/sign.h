@@ -32,9 +32,9 @@ struct statement {
         struct str value; /* empty is written as - */
     } fields[STATEMENT_FIELDS_MAX];
     size_t count;
-    struct str key;   /* the last three lines: the signing key's id, */
-    struct str nonce; /* the server's nonce, */
-    int64_t until_ms; /* and until when it may be used */
+    struct str key;   /* the signing key's id; with the next two the statement's last three lines */
+    struct str nonce; /* made by the server */
+    int64_t until_ms; /* until when the statement may be used */
 };
 
 void statement_add(struct statement *statement, const char *name, struct str value);

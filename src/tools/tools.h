@@ -106,7 +106,8 @@ bool tool_done_elsewhere(struct str name);
 /* The way to the executor of this user; there is none until a connection is taken. Threads may use it at once. */
 struct tool_link *tool_link_new(const char *user);
 void tool_link_free(struct tool_link *link);
-/* Takes over a connection whose peer is that user; false, and it stays the caller's, while another one is there. */
+/* Takes over a connection from an executor of the link's user. False while the link has a connection already: then `fd`
+ * stays the caller's. */
 bool tool_link_take(struct tool_link *link, int fd);
 /* In the executor: does what the server asks for over the connection until that ends. `box`: for its commands. */
 void tool_link_serve(int fd, const struct box_setting *box);

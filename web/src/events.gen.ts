@@ -321,7 +321,7 @@ export interface KeyRevokedData {
 /** A person has recovery codes. */
 export interface KeyRecoveryData {
   change: "key_recovery";
-  person: string; // whose codes they are; older ones are no longer valid
+  person: string; // whose recovery codes they are; older ones are no longer valid
   codes: string[]; // SHA-256 of each
   signature?: Json; // made by a key of that person
 }

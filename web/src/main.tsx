@@ -166,7 +166,7 @@ function readRoute(moved?: HashChangeEvent): void {
   const before = state.route;
   if (location.hash === "#/log") location.replace("#/history"); // its name in older links
   state.route = (moved ? new URL(moved.newURL).hash : location.hash) || "#/";
-  // One that was answered while it was open is left: its link shows the record.
+  // A request that was answered while it was open leaves the list when the person goes on; its link shows the record.
   if (state.open !== null && before !== state.route && state.items.get(state.open)?.closed) state.items.delete(state.open);
   const request = /^#\/request\/([^/]+)\/([^/]+)/.exec(state.route);
   if (request) state.open = keyOf(decodeURIComponent(request[1]), decodeURIComponent(request[2]));

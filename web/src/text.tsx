@@ -1,4 +1,4 @@
-/* Agents' text on the screen: always text nodes, and what hides is shown. */
+/* Agents' text on the screen: always text nodes, never HTML; characters that hide or reorder text are made visible. */
 import { type ComponentChildren } from "preact";
 
 const NAMES: Record<number, string> = {

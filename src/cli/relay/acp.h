@@ -129,7 +129,8 @@ struct rc acp_serve_file(const struct acp *acp, struct acp_session *session, con
                          const struct plan *plan, struct buf *out, struct err *err);
 struct rc acp_serve_terminal(struct acp *acp, struct acp_session *session, const struct acp_message *message,
                              const struct acp_ask *ask, struct str call, struct buf *out, struct err *err);
-/* Answers a request about a terminal of ours; false: it is none. */
+/* Answers the agent's request if it is about a terminal that this relay has opened; false: it is not, and nothing was
+ * answered. */
 bool acp_ask_terminal(struct acp *acp, const struct acp_message *message);
 
 #endif

@@ -363,7 +363,7 @@ static void *read_codex(void *arg)
 {
     struct codex_talk *talk = arg;
     if (!relay_read_lines(talk->child.out, CODEX_LINE_BYTES, take_line, talk))
-        cli_note("nod codex: Codex wrote a line of more than %d bytes; it is ended", CODEX_LINE_BYTES);
+        cli_note("nod codex: Codex wrote a line of more than %d bytes, so Codex is ended", CODEX_LINE_BYTES);
     take_back(talk, STR_NONE);
     LOCK_SCOPE(&talk->lock);
     talk->ended = true;
