@@ -81,13 +81,24 @@ static bool do_one(void (*run)(struct far_work *work), struct str path)
     return over;
 }
 
+/* Work that ends at once; on a busy machine its thread may begin too late, so it is tried again. */
+static bool answers(struct str path)
+{
+    for (int i = 0; i < PAUSES_MAX; i++) {
+        if (do_one(answer, path))
+            return true;
+        (void)usleep(PAUSE_US);
+    }
+    return false;
+}
+
 static void what_answers_is_given_back(void **state)
 {
     (void)state;
     (void)far_any();
     unsigned before = count_of("/proc/self/fd");
     for (int i = 0; i < 100; i++)
-        assert_true(do_one(answer, STR("/tmp/x")));
+        assert_true(answers(STR("/tmp/x")));
     assert_int_equal(count_of("/proc/self/fd"), before);
     wait_for_threads();
 }
@@ -110,7 +121,7 @@ static void many_ask_at_once(void **state)
     for (int i = 0; i < ASKERS; i++)
         assert_int_equal(pthread_join(askers[i], NULL), 0);
     wait_for_threads();
-    assert_true(do_one(answer, STR("/tmp/x")));
+    assert_true(answers(STR("/tmp/x")));
     wait_for_threads();
 }
 
@@ -125,11 +136,14 @@ static void threads_that_hang_are_few(void **state)
     assert_int_equal(threads(), alone + THREADS_MOST);
     assert_false(do_one(hang, STR("/tmp/x")));
     assert_false(do_one(answer, STR("/tmp/x")));
-    assert_int_equal(atomic_load(&runs), THREADS_MOST);
+    for (int i = 0; atomic_load(&runs) != THREADS_MOST; i++) { /* a thread may begin late */
+        assert_true(i < PAUSES_MAX);
+        (void)usleep(PAUSE_US);
+    }
     for (int i = 0; i < THREADS_MOST; i++)
         assert_int_equal(write(silence[1], "x", 1), 1);
     wait_for_threads();
-    assert_true(do_one(answer, STR("/tmp/x")));
+    assert_true(answers(STR("/tmp/x")));
     wait_for_threads();
     (void)close(silence[0]);
     (void)close(silence[1]);
@@ -226,12 +240,12 @@ static void one_mount_does_not_take_all_threads(void **state)
     for (int i = 0; i < THREADS_MOST; i++)
         assert_false(hang_long(path));
     unsigned hanging = atomic_load(&runs);
-    bool another = do_one(answer, STR("/tmp/x"));
-    for (unsigned i = 0; i < hanging; i++)
+    bool another = answers(STR("/tmp/x"));
+    for (unsigned i = 0; i < THREADS_MOST; i++) /* also for a thread that has not begun yet */
         assert_int_equal(write(silence[1], "x", 1), 1);
     assert_true(hanging < THREADS_MOST && another);
     wait_for_threads();
-    assert_true(do_one(answer, path)); /* none of them is counted any more */
+    assert_true(answers(path)); /* none of them is counted any more */
     (void)close(silence[0]);
     (void)close(silence[1]);
 }
