@@ -58,7 +58,7 @@ def test_filters_and_escalation(world):
 def test_mistakes_in_routes_are_named(world):
     rows = [({"quiet": ["22-7"]}, "22:00-07:00"), ({"quiet": "x"}, "list"), ({"quiet": ["24:00-07:00"]}, "22:00-07:00"),
             ({"zone": "Europe/Nowhere"}, "tzdata"), ({"zone": "/etc/passwd"}, "Europe/Berlin"), ({"zone": "../../../etc/passwd"}, "Europe/Berlin"),
-            ({"only": {"risky": "yes"}}, "risky"), ({"steps": [{"person": "bob", "to": ["hook"]}]}, "itself")]
+            ({"only": {"risky": "yes"}}, "risky"), ({"steps": [{"person": "bob", "to": ["hook"]}]}, "own \"person\"")]
     for change, words in rows:
         file = configure(world, {"hook": {"type": "webhook", "url": "http://127.0.0.1:1/"}},
                          [{"person": "admin", "steps": [{"to": ["hook"]}], **change}])
