@@ -158,7 +158,7 @@ struct str shape_data(struct arena *arena, const struct shape *shape, const void
     return arena_str(arena, buf_str(&buf));
 }
 
-/* What the reader would make of the bytes: `made` is a copy of what they were written from. */
+/* The data as a reader would get it from the bytes: `made` is a copy of the struct they were written from. */
 static void view_members(struct arena *arena, const struct shape *shape, struct str bytes, const size_t places[],
                          void *made)
 {

@@ -33,7 +33,7 @@ struct rc tool_facts_check(const struct tool_facts *facts, struct err *err);
 
 /* The preview for people, as JSON, made from the input alone: see preview.c. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
-/* What a call would do, in a few words: verb, object and tail are shown in this order, the object as code. */
+/* The act of a call in a few words: verb, object and tail are shown in this order, the object as code. */
 struct tool_title {
     struct str kind; /* the same for all calls of a kind: "Change a file" */
     struct str verb, object, tail;
