@@ -84,15 +84,17 @@ static void package_stops(struct judging *j, const struct argv *argv, struct str
 /* Matches a command's words against rules on commands, by the program as it is written and by its bare name. */
 static void words_stops(struct judging *j, struct argv *argv)
 {
+    bool unknown = argv->count && !word_literal(&argv->words[0]);
+    /* `{cat,.env}`, `$x`: bash may find both the program and its files in one word. */
+    if (unknown && (j->set->stops_commands || j->set->stops_paths || j->set->stops_hosts))
+        note_unknown(j, "only bash knows which command it runs");
     if (!j->set->stops_commands || !argv->count)
         return;
     struct rule_key any = {.kind = KEY_TOOL, .first = STR("Bash")};
     struct str program = argv->words[0].text, name = match_program_name(program);
     stops_under(j, &any, argv);
-    if (!word_literal(&argv->words[0])) {
-        note_unknown(j, "only bash knows which command it runs");
+    if (unknown)
         return;
-    }
     stops_by_program(j, argv, program);
     if (name.n != program.n)
         stops_by_program(j, argv, name);
