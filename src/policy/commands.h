@@ -70,6 +70,12 @@ struct study {
     bool packs; /* some of its words are a command: deny rules are matched against each of them */
 };
 
+/* Whether the word is, or has in it, the name of a file that find has found: `{}` behind -exec. */
+static inline bool word_is_found(const struct word *word)
+{
+    return (word->flags & WORD_GLOB) && str_has(word->raw, STR("{}"));
+}
+
 /* How deep commands may be packed into each other's arguments. */
 enum { STUDY_DEPTH_MAX = 8 };
 

@@ -454,6 +454,8 @@ static bool echoes_inside(struct judging *j, const struct folder *folder, bool w
 bool judge_name_made(struct judging *j, const struct word *word, const struct node *node, const struct folder *folder,
                      bool writes)
 {
+    if (word_is_found(word))
+        return writes && !lists_an_ending(node);
     if (!(word->flags & (WORD_RUNS | WORD_CHOSEN)) || str_find(word->shape, SHAPE_ANY) == word->shape.n)
         return false;
     if (str_is(word->raw, "…")) {

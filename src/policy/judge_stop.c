@@ -669,7 +669,9 @@ static void made_path_stops(struct judging *j, const struct study *study, const 
 {
     bool made = (act->path.flags & (WORD_RUNS | WORD_CHOSEN)) &&
                 str_find(act->path.shape, SHAPE_ANY) < act->path.shape.n;
-    if (made && j->set->stops_paths && j->q->mode == MODE_BYPASS && study->table && study->table->reader != READER_GIT)
+    bool found = word_is_found(&act->path) && (act->kind == ACT_WRITES || act->kind == ACT_REMOVES);
+    bool git = study->table && study->table->reader == READER_GIT;
+    if ((made || found) && j->set->stops_paths && j->q->mode == MODE_BYPASS && study->table && !git)
         note_unknown(j, "its files come from another command, and there are rules against some files");
 }
 
