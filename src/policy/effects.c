@@ -151,6 +151,19 @@ static bool strange_sub(struct effects *e, size_t word)
     return true;
 }
 
+/* Whether a word that is not fully known could become a sub-command: `git remote {add,x}`, `git stash $x`. */
+static bool may_be_sub(const struct effects *e, const struct word *word)
+{
+    struct str known = str_sub(word->text, 0, str_find(word->text, WORD_HOLE));
+    char start[sizeof e->name + 64];
+    if (e->name_n + 1 + known.n > sizeof start)
+        return false;
+    memcpy(start, e->name, e->name_n);
+    start[e->name_n] = ' ';
+    memcpy(start + e->name_n + 1, known.p, known.n);
+    return effects_has_prefix((struct str){start, e->name_n + 1 + known.n});
+}
+
 /* Whether the operand at `i` is a sub-command; adds an act when it must be one and is not known. */
 static bool try_descend(struct effects *e, size_t i)
 {
@@ -158,6 +171,8 @@ static bool try_descend(struct effects *e, size_t i)
     bool must = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
     size_t n = e->name_n + 1 + word->text.n;
     bool none = !e->row->subs && !e->shortened; /* no longer name is in the table */
+    if (!word_literal(word) && !none && may_be_sub(e, word))
+        return strange_sub(e, ALL_WORDS);
     if (!word_literal(word) || none || n + 1 >= sizeof e->name)
         return must && strange_sub(e, word_literal(word) ? i : ALL_WORDS);
     size_t before = e->name_n;
@@ -411,45 +426,119 @@ static bool leaves_folder(struct str text)
     return text.n && (text.p[0] == '/' || text.p[0] == '~' || str_has(text, STR("..")));
 }
 
-/* Operands in their roles: before the repeated one from the front, behind it from the end. */
-static void take_operands(struct effects *e)
-{
-    size_t first = e->row->operands, have = e->operand_count, skip = e->instead && e->row->operand_count ? 1 : 0;
+/* The operands of a row as they are here: without those that an option took the place of. */
+struct operand_plan {
     struct table_operand spec[8];
-    size_t count = 0, repeat = SIZE_MAX;
-    for (size_t i = skip; i < e->row->operand_count && count < 8; i++) {
-        struct table_operand operand = table_operands[first + i];
+    size_t count, repeat; /* `repeat`: which one repeats; SIZE_MAX: none */
+    size_t behind;        /* how many stand behind the repeated one */
+};
+
+static struct operand_plan plan_operands(const struct effects *e)
+{
+    struct operand_plan plan = {.repeat = SIZE_MAX};
+    for (size_t i = e->instead ? 1 : 0; i < e->row->operand_count && plan.count < 8; i++) {
+        struct table_operand operand = table_operands[e->row->operands + i];
         if (operand.role == ROLE_INTO && e->into)
             continue;
         if (operand.repeat == REPEAT_ANY)
-            repeat = count;
-        spec[count++] = operand;
+            plan.repeat = plan.count;
+        plan.spec[plan.count++] = operand;
     }
-    size_t behind = repeat == SIZE_MAX ? 0 : count - repeat - 1;
-    for (size_t i = 0; i < have; i++) {
-        size_t at = i;
-        if (repeat != SIZE_MAX && i >= repeat)
-            at = have - i <= behind && (i > repeat || have == 1) ? count - (have - i) : repeat;
-        size_t word = e->operands[i];
-        enum table_role role = at < count ? (enum table_role)spec[at].role : ROLE_PERHAPS;
-        if (e->only_reads && (role == ROLE_MOVE || role == ROLE_REMOVE || role == ROLE_WRITE))
-            role = ROLE_READ; /* with such an option (gzip -c, git clean -n) it changes nothing */
-        if (role == ROLE_INTO)
-            receive(e, &e->s->words[word], word, e->operands, i);
-        else if (role == ROLE_SH && at == repeat) {
-            take_joined(e, word);
-            break;
-        } else if (role == ROLE_TEXT && e->guessed && leaves_folder(e->s->words[word].text))
-            effect_role(e, ROLE_READ, 0, word, e->s->words[word].text, false);
-        else if (!(e->only_reads && role == ROLE_PERHAPS))
-            effect_role(e, role, at < count ? spec[at].arg : 0, word, e->s->words[word].text, false);
+    plan.behind = plan.repeat == SIZE_MAX ? 0 : plan.count - plan.repeat - 1;
+    return plan;
+}
+
+/* Adds the act of one operand in the role `at` of the plan; behind the last: in a role that nobody knows. False: the
+ * other operands belong to it. */
+static bool take_operand(struct effects *e, const struct operand_plan *plan, size_t nth, size_t at)
+{
+    size_t word = e->operands[nth];
+    struct str text = e->s->words[word].text;
+    enum table_role role = at < plan->count ? (enum table_role)plan->spec[at].role : ROLE_PERHAPS;
+    if (e->only_reads && (role == ROLE_MOVE || role == ROLE_REMOVE || role == ROLE_WRITE))
+        role = ROLE_READ; /* with such an option (gzip -c, git clean -n) it changes nothing */
+    bool sources = e->s->words[word].flags & (WORD_BRACE | WORD_GLOB); /* `cp {x/.claude,.}` */
+    if (role == ROLE_INTO)
+        receive(e, &e->s->words[word], word, e->operands, nth + sources);
+    else if (role == ROLE_SH && at == plan->repeat) {
+        take_joined(e, word);
+        return false;
+    } else if (role == ROLE_TEXT && e->guessed && leaves_folder(text))
+        effect_role(e, ROLE_READ, 0, word, text, false);
+    else if (!(e->only_reads && role == ROLE_PERHAPS))
+        effect_role(e, role, at < plan->count ? plan->spec[at].arg : 0, word, text, false);
+    return true;
+}
+
+/* The place in the plan of an operand with `before` others in front of it and `after` behind it: before the repeated
+ * one from the front, behind it from the end. */
+static size_t operand_place(const struct operand_plan *plan, size_t before, size_t after)
+{
+    if (plan->repeat == SIZE_MAX || before < plan->repeat)
+        return before < plan->count ? before : plan->count;
+    bool tail = after < plan->behind && (before > plan->repeat || before + after == 0);
+    return tail ? plan->count - 1 - after : plan->repeat;
+}
+
+/* How many words bash may make of the operands from `from` to `to`, at least and at most; many: 8. */
+static void count_words(const struct effects *e, size_t from, size_t to, size_t *ret_least, size_t *ret_most)
+{
+    *ret_least = *ret_most = 0;
+    for (size_t i = from; i < to && *ret_most < 8; i++) {
+        const struct word *word = &e->s->words[e->operands[i]];
+        *ret_least += !word_may_vanish(word);
+        *ret_most += word_may_be_several(word) ? 8 : 1;
+    }
+}
+
+/* `uniq *`, `grep {x,.env}`, `cp a .git/x $none`: bash may make several words of an operand, or none, and that moves
+ * the others to other places. Takes the operand in every role that it may have. */
+static bool take_moved_operand(struct effects *e, const struct operand_plan *plan, size_t nth)
+{
+    size_t before[2], after[2];
+    size_t several = word_may_be_several(&e->s->words[e->operands[nth]]) ? 8 : 0;
+    uint64_t taken = 0;
+    count_words(e, 0, nth, &before[0], &before[1]);
+    count_words(e, nth + 1, e->operand_count, &after[0], &after[1]);
+    for (size_t b = before[0]; b <= before[1] + several && b <= 8; b++)
+        for (size_t a = after[0]; a <= after[1] + several && a <= 8; a++) {
+            size_t at = operand_place(plan, b, a);
+            unsigned role = at < plan->count ? plan->spec[at].role : ROLE_PERHAPS;
+            if (!(taken >> role & 1) && !take_operand(e, plan, nth, at))
+                return false;
+            taken |= UINT64_C(1) << role;
+        }
+    return true;
+}
+
+static bool operands_may_move(const struct effects *e, const struct operand_plan *plan)
+{
+    bool alike = plan->repeat == 0 && plan->count == 1;
+    for (size_t i = 0; !alike && i < e->operand_count; i++) {
+        const struct word *word = &e->s->words[e->operands[i]];
+        if (word_may_be_several(word) || word_may_vanish(word))
+            return true;
+    }
+    return false;
+}
+
+/* Operands in their roles. */
+static void take_operands(struct effects *e)
+{
+    struct operand_plan plan = plan_operands(e);
+    size_t have = e->operand_count;
+    bool move = operands_may_move(e, &plan);
+    bool more = true;
+    for (size_t i = 0; i < have && more; i++) {
+        size_t at = operand_place(&plan, i, have - 1 - i);
+        more = move ? take_moved_operand(e, &plan, i) : take_operand(e, &plan, i, at);
     }
     if (e->into)
         receive(e, &e->into_word, e->into_at, e->operands, have);
     /* A recursive command without a folder operand reads the current folder. */
-    bool last = count && repeat == count - 1, reads = last && spec[repeat].role == ROLE_READ;
-    bool none = last && !repeat && spec[0].role == ROLE_TEXT && (e->row->styles & STYLE_TREE);
-    if (e->tree && (none || (reads && have < count))) {
+    bool last = plan.count && plan.repeat == plan.count - 1, reads = last && plan.spec[plan.repeat].role == ROLE_READ;
+    bool none = last && !plan.repeat && plan.spec[0].role == ROLE_TEXT && (e->row->styles & STYLE_TREE);
+    if (e->tree && (none || (reads && have < plan.count))) {
         struct act *act = act_add(e->s, ACT_READS, 0, "it reads a file");
         act->path = (struct word){.raw = STR("."), .text = STR("."), .shape = STR(".")};
         act->flags = ACT_TREE | ACT_NATURAL;

@@ -112,6 +112,9 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
 
 /* Whether the word is a glob with a literal ending (`*.c`): all matches have that ending. */
 bool word_names_ending(const struct word *word);
+/* Whether bash may make several words of it, or none: `*`, `{a,b}`, `$x` without quotes. */
+bool word_may_be_several(const struct word *word);
+bool word_may_vanish(const struct word *word);
 
 static inline bool word_literal(const struct word *word) { return (word->flags & WORD_OPEN) == 0; }
 static inline bool word_is(const struct word *word, const char *text)

@@ -364,6 +364,7 @@ static bool read_dollar(struct shell_parser *p, struct word_reading *r, bool in_
     if (c == '(') {
         bool arithmetic = look(p, 2) == '(';
         p->at += arithmetic ? 3 : 2;
+        r->flags |= flags;
         return arithmetic ? read_arithmetic(p, r, flags) : read_substitution(p, r);
     }
     if (c == '{') {

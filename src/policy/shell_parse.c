@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/utf8.h"
 #include "policy/shell_lex.h"
+#include "policy/target.h"
 
 #define RESERVED_WORDS(X) \
     X(IF, "if")           \
@@ -424,6 +425,26 @@ bool word_names_ending(const struct word *word)
         i--;
     return (word->flags & WORD_OPEN) == WORD_GLOB && i == 2 && i < text.n && text.p[1] == '.' &&
            text.p[0] == WORD_HOLE;
+}
+
+/* Whether its expansions may be any text: not the values that the line gives, each of which is one word. */
+static bool splits_unknown(const struct word *word)
+{
+    bool known = str_find(word->shape, SHAPE_ANY) == word->shape.n && !(word->flags & WORD_CHOSEN);
+    return (word->flags & WORD_SPLITS) && !known;
+}
+
+bool word_may_be_several(const struct word *word)
+{
+    return (word->flags & (WORD_GLOB | WORD_BRACE)) || splits_unknown(word);
+}
+
+bool word_may_vanish(const struct word *word)
+{
+    for (size_t i = 0; i < word->text.n; i++)
+        if (word->text.p[i] != WORD_HOLE)
+            return false;
+    return (word->flags & WORD_BRACE) || splits_unknown(word);
 }
 
 /* A loop over a variable that programs look at (PATH, IFS) is a doubt: its body then means something else. */

@@ -139,8 +139,8 @@ static void place_printed(struct values *v, struct word *word, const struct node
 static bool is_tame(const struct word *word)
 {
     struct str text = word->text;
-    unsigned open = word->flags & WORD_OPEN & ~(unsigned)WORD_TILDE;
-    bool found = !(open & ~(unsigned)(WORD_VAR | WORD_SPLITS));
+    unsigned open = word->flags & WORD_OPEN & ~(unsigned)(WORD_TILDE | WORD_SPLITS);
+    bool found = !(open & ~(unsigned)WORD_VAR);
     bool named = str_find(word->shape, SHAPE_ANY) == word->shape.n;
     size_t at = 0;
     while (at < text.n && text.p[at] == WORD_HOLE)
