@@ -105,6 +105,17 @@ struct letter {
     size_t next;
 };
 
+/* The position behind one element of a bracket expression: a letter, or [:alpha:], [.x.], [=x=], whose bracket does not
+ * close the expression. */
+static size_t behind_class(struct str s, size_t at)
+{
+    char kind = at + 1 < s.n && s.p[at] == SHAPE_OPEN ? s.p[at + 1] : '\0';
+    for (size_t i = at + 2; kind && strchr(":.=", kind) && i + 1 < s.n; i++)
+        if (s.p[i] == kind && s.p[i + 1] == SHAPE_CLOSE)
+            return i + 2;
+    return at + 1;
+}
+
 /* One element of a shape: a letter, any one letter, any text, or a bracket expression. */
 static struct letter shape_letter(struct str s, size_t i)
 {
@@ -127,9 +138,10 @@ static struct letter shape_letter(struct str s, size_t i)
     size_t from = i + 1;
     bool negated = from < s.n && (s.p[from] == '!' || s.p[from] == '^');
     from += negated;
-    size_t to = from + 1;
-    while (to < s.n && s.p[to] != SHAPE_CLOSE)
-        to++;
+    size_t to = from;
+    do
+        to = behind_class(s, to);
+    while (to < s.n && s.p[to] != SHAPE_CLOSE);
     if (to >= s.n) {
         l.c = '[';
         return l;
@@ -473,6 +485,18 @@ static bool find_brace(struct str shape, size_t *ret_open, size_t *ret_close)
     return false;
 }
 
+/* Whether the text is a number of a sequence, as it is printed: `{1..3}`, not `{01..03}`. */
+static bool sequence_number(struct str text, unsigned *ret_number)
+{
+    *ret_number = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (!str_digit(text.p[i]))
+            return false;
+        *ret_number = *ret_number * 10 + (unsigned)(text.p[i] - '0');
+    }
+    return text.n > 0 && text.n < 6 && (text.p[0] != '0' || text.n == 1);
+}
+
 /* The alternatives of a word's braces so far. */
 struct expansion {
     struct arena *arena;
@@ -480,6 +504,36 @@ struct expansion {
     size_t count;
     bool over;
 };
+
+static void expand(struct expansion *e, struct str shape);
+
+/* `{a..c}`, `{1..3}`: the first sequence of a shape without other braces. Letters and short numbers are put in one by
+ * one, a step of theirs is not counted; anything else becomes a star. The shape itself stays an alternative, since dots
+ * in quotes make no sequence. */
+static void expand_sequence(struct expansion *e, struct str shape)
+{
+    size_t open = str_find(shape, SHAPE_LEFT), close = str_find(shape, SHAPE_RIGHT);
+    struct str inner = open < close && close < shape.n ? str_sub(shape, open + 1, close) : STR_NONE;
+    size_t dots = 0;
+    while (dots + 1 < inner.n && !(inner.p[dots] == '.' && inner.p[dots + 1] == '.'))
+        dots++;
+    struct str from = str_sub(inner, 0, dots), to = dots + 1 < inner.n ? str_sub(inner, dots + 2, inner.n) : STR_NONE;
+    e->list[e->count++] = shape;
+    if (str_empty(from) || str_empty(to))
+        return;
+    to = str_cut(to, '.', &(struct str){0});
+    unsigned first = (unsigned char)from.p[0], last = to.n ? (unsigned char)to.p[0] : 0;
+    bool letters = from.n == 1 && to.n == 1 && !str_digit(from.p[0]) && !str_digit(to.p[0]);
+    bool numbers = !letters && sequence_number(from, &first) && sequence_number(to, &last);
+    unsigned low = first < last ? first : last, high = first < last ? last : first;
+    struct str after = str_sub(shape, close + 1, shape.n);
+    if ((!letters && !numbers) || high - low >= TARGETS_MAX)
+        expand(e, arena_printf(e->arena, "%.*s%c%.*s", (int)open, shape.p, SHAPE_STAR, STR_ARG(after)));
+    else
+        for (unsigned at = low; at <= high && !e->over; at++)
+            expand(e, numbers ? arena_printf(e->arena, "%.*s%u%.*s", (int)open, shape.p, at, STR_ARG(after))
+                              : arena_printf(e->arena, "%.*s%c%.*s", (int)open, shape.p, (char)at, STR_ARG(after)));
+}
 
 /* Braces, from the left; nested ones by recursion. Too many alternatives make the word any path. */
 static void expand(struct expansion *e, struct str shape)
@@ -490,7 +544,7 @@ static void expand(struct expansion *e, struct str shape)
         return;
     }
     if (!find_brace(shape, &open, &close)) {
-        e->list[e->count++] = shape;
+        expand_sequence(e, shape);
         return;
     }
     unsigned depth = 0;
