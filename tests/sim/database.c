@@ -9,6 +9,7 @@
 #include "sim/sim.h"
 #include "sim/wrap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { COMMIT_US = 7000000, READ_US = 10000000, RESOLVE_US = 60000000, LOCK_US = 5000000, PAUSE_US = 100000 };
@@ -34,6 +35,8 @@ void database_end_ghost(bool kept)
 void database_drop_connections(void)
 {
     database_end_ghost(false);
+    for (int i = 0; i < LATE_GROUPS; i++)
+        db()->late[i].group.count = 0;
     db()->generation++;
     db()->lock = NULL;
 }
@@ -45,6 +48,7 @@ static struct rc unavailable(struct err *err)
 
 static void unlock_database(struct backend_handle *handle)
 {
+    handle->locked = false;
     if (db()->lock == handle)
         db()->lock = NULL;
 }
@@ -155,10 +159,10 @@ void database_power_cut(void)
 static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
 {
     if (db()->shared) {
-        handle->locked = all;
-        if (all)
+        if (all && !handle->locked)
             TRY(take_lock(handle, err));
-        TRY(visit(handle, all, err));
+        handle->locked = handle->locked || all;
+        TRY(visit(handle, handle->locked, err));
         TRY(check_history(handle, err));
     }
     rows_load(facts, all);
@@ -187,6 +191,53 @@ static bool heads_hold(const struct facts *facts)
         if (!rows_end_with(head->session, head->stored ? &head->hash_before : NULL))
             return false;
     return true;
+}
+
+/* The connection is lost when all of the group is on its way. */
+static struct rc send_late(const struct backend_handle *handle, const struct facts *facts, const struct rows *rows,
+                           struct err *err)
+{
+    struct late *late = &db()->late[sim_random(LATE_GROUPS)];
+    *late = (struct late){.node = handle->node, .facts = {.last_seq = facts->last_seq, .last_hash = facts->last_hash}};
+    for (const struct fact_head *head = facts->first_head; head; head = head->next) {
+        struct fact_head *copy = arena_array(&sim->arena, struct fact_head, 1);
+        *copy = *head;
+        copy->session = arena_str(&sim->arena, head->session);
+        copy->next = late->facts.first_head;
+        late->facts.first_head = copy;
+    }
+    for (const struct fact_call *call = facts->first_call; call; call = call->next) {
+        struct fact_call *copy = arena_array(&sim->arena, struct fact_call, 1);
+        *copy = *call;
+        copy->session = arena_str(&sim->arena, call->session);
+        copy->call = arena_str(&sim->arena, call->call);
+        copy->next = late->facts.first_call;
+        late->facts.first_call = copy;
+    }
+    rows_settle(handle->group, rows, &late->group);
+    return unavailable(err);
+}
+
+void database_read_late(void)
+{
+    struct late *late = &db()->late[sim_random(LATE_GROUPS)];
+    if (late->group.count == 0 || db()->lock)
+        return;
+    bool kept = is_behind(&late->facts) && heads_hold(&late->facts) && assumptions_hold(&late->facts);
+    uint64_t after = late->facts.last_seq, by = db()->count - after;
+    if (sim->trace)
+        (void)printf("      a late group of node %d is %s\n", late->node, kept ? "kept" : "not kept");
+    for (size_t i = 0; kept && i < late->group.count; i++) {
+        struct row *row = &late->group.rows[i];
+        row->event.seq += by;
+        row->chain += row->chain > after ? by : 0;
+        rows_add(row);
+    }
+    if (kept) {
+        db()->synced = db()->shown = db()->count;
+        notify(late->node);
+    }
+    late->group.count = 0;
 }
 
 /* COMMIT was sent. */
@@ -221,6 +272,8 @@ static struct rc write_shared(struct backend_handle *handle, struct facts *facts
         fiber_wait(NULL, sim->steady_us + 20000000);
     bool locked = handle->locked;
     handle->locked = false;
+    if (!locked && !facts->leaves && sim_luck(FAULT_DOUBT, 12))
+        return send_late(handle, facts, rows, err);
     TRY(locked ? visit(handle, true, err) : take_lock(handle, err));
     if (!is_behind(facts) || !heads_hold(facts) || !assumptions_hold(facts)) {
         unlock_database(handle);
@@ -301,12 +354,10 @@ static struct rc commit_once(struct backend_handle *handle, struct append *group
         forget_rules(group);
     if (sim->mistake == MISTAKE_SECOND_RUN)
         forget_runs(group);
-    handle->locked = false;
-    group_forget_sent(&handle->sent);
     handle->group = group;
     if (!db()->shared)
         return group_commit(&alone_ways, handle, handle->memory, group, err);
-    if (sim_random(3))
+    if (!handle->locked && sim_random(3))
         TRY(group_commit_remembered(&shared_ways, handle, handle->memory, group, &tried, &kept, err));
     return kept ? RC_OK : group_commit(&shared_ways, handle, handle->memory, group, err);
 }
@@ -333,7 +384,16 @@ static uint64_t find_sent(const struct group_sent *sent)
     return at;
 }
 
-/* The lock is had only when the transaction in doubt has ended. */
+/* A group that came late stands behind others. */
+static void move_group(struct append *group, uint64_t by)
+{
+    for (struct append *append = group; append; append = append->next)
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++)
+            append->events[i].seq += by;
+}
+
+/* The lock is had only when the transaction in doubt has ended. A group that is not there is sent again while it is
+ * held, so that it cannot come late in between. */
 static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct err *err)
 {
     int64_t until_us = sim->steady_us + RESOLVE_US;
@@ -347,11 +407,15 @@ static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct e
         struct anchor last = last_row();
         uint64_t at = rc_ok(rc) ? find_sent(&handle->sent) : 0;
         *ret_kept = at != 0;
-        if (*ret_kept)
+        if (*ret_kept) {
+            move_group(handle->group, at - handle->sent.after - handle->sent.count);
             handle->seen_seq = at - handle->sent.count;
+        }
         if (*ret_kept && sim->mistake != MISTAKE_DOUBT_FORGOTTEN)
             memory_meet(handle->memory, &last); /* it will be told, though nobody has read it */
-        unlock_database(handle);
+        if (rc_bad(rc) || *ret_kept || sim->mistake == MISTAKE_DOUBT_UNLOCKED)
+            unlock_database(handle);
+        handle->locked = db()->lock == handle;
         if (rc_ok(rc) || rc.code == ERR_HISTORY)
             return rc;
         fiber_wait(NULL, sim->steady_us + PAUSE_US);
@@ -371,8 +435,10 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
     int64_t until_us = sim->steady_us + COMMIT_US;
     for (;;) {
         bool kept = false;
-        TRY(memory_check(handle->memory, err));
-        struct rc rc = commit_once(handle, group, err);
+        group_forget_sent(&handle->sent);
+        struct rc rc = memory_check(handle->memory, err);
+        if (rc_ok(rc))
+            rc = commit_once(handle, group, err);
         if (rc_ok(rc)) {
             note_refusals(handle, group);
             return rc;
@@ -383,9 +449,12 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
             TRY(resolve(handle, &kept, err));
         if (kept)
             return RC_OK;
-        if (rc.code != ERR_UNAVAILABLE || is_dead(handle) || sim->steady_us >= until_us)
+        if (rc.code != ERR_UNAVAILABLE || is_dead(handle) || sim->steady_us >= until_us) {
+            unlock_database(handle);
             return rc;
-        fiber_wait(NULL, sim->steady_us + PAUSE_US);
+        }
+        if (!handle->locked)
+            fiber_wait(NULL, sim->steady_us + PAUSE_US);
     }
 }
 

@@ -176,6 +176,8 @@ static void one_step(void)
         followers_act((int)sim_random(FOLLOWERS));
     else if (act < 36)
         database_end_ghost(sim_random(2));
+    else if (act < 38)
+        database_read_late();
     else if (act < 72)
         run_fibers(1 + sim_random(sim->calm ? 40 : 8));
     else if (act < 94)

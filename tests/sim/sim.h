@@ -25,6 +25,7 @@ enum {
     TOKENS = 6,
     FOLLOWERS = 4,
     ROWS_MAX = 1800,
+    LATE_GROUPS = 3,
     USES_COUNTED = 256,
     CALL_ROWS_MAX = 1000, /* no client begins anything more: the rest is for answers and messages */
     ARRIVALS_MAX = 2000,
@@ -41,28 +42,29 @@ enum {
 #define MISTAKES(X)                                                                     \
     X(NONE, 0, "none")                                                                  \
     X(SECOND_CALL, 1, "the store does not know that a call was made")                   \
-    X(SECOND_RESPONSE, 4, "the store does not know that a call has a response")         \
-    X(SECOND_START, 428, "the store does not know that a call was started")             \
-    X(SECOND_RESULT, 150, "the store does not know that a call has a result")           \
-    X(SECOND_ALERT, 1, "the store does not know that there was an alert")               \
+    X(SECOND_RESPONSE, 2, "the store does not know that a call has a response")         \
+    X(SECOND_START, 486, "the store does not know that a call was started")             \
+    X(SECOND_RESULT, 2, "the store does not know that a call has a result")           \
+    X(SECOND_ALERT, 2, "the store does not know that there was an alert")               \
     X(OLD_RULES, 25, "the store does not know that rules or tokens have changed")       \
-    X(SECOND_RUN, 2, "a run is claimed without the need that nobody else has")          \
+    X(SECOND_RUN, 17, "a run is claimed without the need that nobody else has")          \
     X(EARLY_TIMEOUT, 1, "the clock of a node is a minute ahead, and nobody knows")      \
     X(NOT_SYNCED, 1, "a commit is acknowledged before it is synced")                    \
     X(TORN_GROUP, 173, "half of a group is left when the power fails")                  \
     X(DOUBT_TAKEN_FOR_KEPT, 2, "a commit in doubt is taken for kept")                   \
-    X(DOUBT_TAKEN_FOR_LOST, 5, "a commit in doubt is taken for lost")                   \
-    X(DOUBT_FORGOTTEN, 1213, "a commit in doubt was kept, and nobody looks whether it stays there") \
-    X(DOUBT_BY_LAST_LINK, 301, "a commit in doubt is found by the link of its last event alone") \
+    X(DOUBT_TAKEN_FOR_LOST, 2, "a commit in doubt is taken for lost")                   \
+    X(DOUBT_FORGOTTEN, 710, "a commit in doubt was kept, and nobody looks whether it stays there") \
+    X(DOUBT_BY_LAST_LINK, 67, "a commit in doubt is found by the link of its last event alone") \
+    X(DOUBT_UNLOCKED, 111, "between the look for a commit in doubt and its repetition the lock is free") \
     X(MARK_WITHOUT_LOCK, 47, "what became of a commit is read without the lock")        \
-    X(NO_LOCK, 58, "a group is judged and written without the lock")                    \
+    X(NO_LOCK, 7, "a group is judged and written without the lock")                    \
     X(HISTORY_UNNOTICED, 4, "nobody looks whether history went backwards")              \
     X(NO_LOOK, 1841, "a follower whose notification is lost never looks by itself")     \
     X(FLIPPED_BYTE, 1, "a byte of a row is flipped")                                    \
     X(GONE_UNTOLD, 196, "numbers that are in archives are not listed")                  \
     X(RUNS_LEFT, 5, "a node that starts does not look for runs that are not over")      \
     X(OTHER_FILES, 89, "a tool acts on files that have changed since they were compared") \
-    X(AGENT_DECIDES, 8, "nobody looks whether a token may decide")
+    X(AGENT_DECIDES, 27, "nobody looks whether a token may decide")
 
 enum mistake {
 #define X(name, seed, words) MISTAKE_##name,
@@ -121,6 +123,13 @@ struct ghost {
     size_t count;
 };
 
+/* A group that the server has not read yet though its sender has lost the connection: it may come at any time. */
+struct late {
+    int node;
+    struct facts facts;        /* what it rests on */
+    struct ghost group;        /* count 0: there is none */
+};
+
 struct database {
     bool shared;               /* several nodes, as on PostgreSQL; else one, as on SQLite */
     struct row rows[ROWS_MAX];
@@ -131,6 +140,7 @@ struct database {
     size_t before_count, kept_count; /* and how many of them it had; 0: none was */
     void *lock;                /* a handle, the ghost, or NULL */
     struct ghost ghost;
+    struct late late[LATE_GROUPS];
     bool notified[NODES];
     unsigned generation;       /* of connections */
     int64_t away_until_us;
@@ -293,6 +303,7 @@ extern const struct backend backend_shared, backend_alone;
 void database_power_cut(void);
 void database_promote(void);
 void database_end_ghost(bool kept);
+void database_read_late(void);
 void database_drop_connections(void);
 void rows_load(struct facts *facts, bool all);
 /* Whether that is the link of the session's last row; NULL: it has none. */
