@@ -50,6 +50,7 @@ void postgres_clear(PGresult **result)
 void postgres_disconnect(struct postgres_handle *handle)
 {
     handle->part_end = 0; /* partitions made before may have been rolled back */
+    handle->locked = false;
     if (handle->conn)
         pq.PQfinish(handle->conn);
     handle->conn = NULL;

@@ -1,9 +1,8 @@
 /* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
  * the outcome of a group whose answer was lost: it is looked for in the list of groups, under the lock, which the lost
- * transaction holds until it has ended one way or the other. Statements of a lost connection that reach the server
- * after the group was sent again and kept do nothing: the heads that they name have changed. If they reach it between
- * the look and that, the group is judged behind itself: what has needs is refused, a message is kept twice. "A commit
- * in doubt" in docs/OPERATIONS.md says what a client sees. */
+ * transaction holds until it has ended one way or the other. A group that is not there is sent again before the lock is
+ * given back: statements of the lost connection that reach the server later wait for the lock, and then do nothing,
+ * because the heads that they name have changed. "A commit in doubt" in docs/OPERATIONS.md says what a client sees. */
 #include "store/postgres_group.h"
 
 #include "base/log.h"
@@ -56,27 +55,34 @@ static void move_group(struct append *group, uint64_t by)
             append->events[i].seq += by;
 }
 
-/* Looks for the group that was sent, and gives its events the numbers that they got. The lock is had only when its
- * transaction has ended. A group that was kept will be told, though nobody here has read it: from now on the store
- * must hold the last event that stands there with it. */
-static struct rc find_sent(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
+/* Takes the lock, which is had only when the transaction of the group that was sent has ended, and asks for the groups
+ * that it may be. */
+static struct rc ask_for_sent(struct postgres_handle *handle, PGresult **ret_found, struct err *err)
 {
     ARENA_SCOPE(arena);
-    RESULT_SCOPE(found);
-    const struct group_sent *sent = &handle->sent;
     struct params params = {0};
-    params_int(&params, &arena, (int64_t)sent->after);
-    params_int(&params, &arena, (int64_t)sent->count);
+    params_int(&params, &arena, (int64_t)handle->sent.after);
+    params_int(&params, &arena, (int64_t)handle->sent.count);
     int before = postgres_send_lock(handle);
     postgres_send(handle, SQL_SENT, &params);
-    postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, before, err));
-    TRY(postgres_take(handle, &found, err));
-    TRY(postgres_skip(handle, 1, err));
+    TRY(postgres_take(handle, ret_found, err));
     TRY(postgres_end(handle, err));
+    handle->locked = true;
+    return RC_OK;
+}
+
+/* Looks for the group that was sent, and gives its events the numbers that they got. One that was kept will be told,
+ * though nobody here has read it: from now on the store must hold the last event that stands there with it. If it was
+ * not, the lock is still held. */
+static struct rc find_sent(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
+{
+    RESULT_SCOPE(found);
+    const struct group_sent *sent = &handle->sent;
     struct anchor last = {0};
     uint64_t at = 0;
+    TRY(ask_for_sent(handle, &found, err));
     for (int i = 0, count = pq.PQntuples(found); i < count; i++) {
         struct digest hash, hash_before;
         uint64_t seq = (uint64_t)row_int(found, i, 0);
@@ -91,6 +97,7 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
     *ret_kept = at != 0;
     if (!*ret_kept)
         return RC_OK;
+    TRY(postgres_unlock(handle, err));
     TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
     move_group(group, at - (sent->after + sent->count));
@@ -98,8 +105,9 @@ static struct rc find_sent(struct postgres_handle *handle, struct append *group,
     return RC_OK;
 }
 
-/* After a connection was lost in the middle of a commit. Without an answer in time the outcome stays unknown,
- * and that is what the caller is told: asking again with the same id is right. */
+/* After a connection was lost in the middle of a commit. If the group was not kept, the lock is still held. Without an
+ * answer in time the outcome stays unknown, and that is what the caller is told: asking again with the same id is
+ * right. */
 static struct rc resolve(struct postgres_handle *handle, struct append *group, bool *ret_kept, struct err *err)
 {
     int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;
@@ -109,6 +117,7 @@ static struct rc resolve(struct postgres_handle *handle, struct append *group, b
             rc = find_sent(handle, group, ret_kept, err);
         if (rc_ok(rc))
             return rc;
+        postgres_disconnect(handle);
         if (!postgres_pause(&pause_ms, deadline_us)) {
             return err_set(err, ERR_UNAVAILABLE, "the database went away in the middle of a commit: "
                            "whether it was kept is not known, ask again");
@@ -129,6 +138,12 @@ static bool is_hopeless(const struct postgres_handle *handle, int64_t deadline_u
     return now_us >= deadline_us && handle->failed_us && now_us - handle->failed_us < (int64_t)RECENT_MS * 1000;
 }
 
+/* Waits a moment before the next attempt, but not while others wait for the lock. False: the time is over. */
+static bool has_time(const struct postgres_handle *handle, int64_t *pause_ms, int64_t deadline_us)
+{
+    return handle->locked ? clock_steady_us() < deadline_us : postgres_pause(pause_ms, deadline_us);
+}
+
 /* Commits the group, retries while the database is away, and finds out the outcome of a COMMIT in doubt. */
 static struct rc commit_patiently(struct backend_handle *opaque, struct append *first, struct err *err)
 {
@@ -138,8 +153,9 @@ static struct rc commit_patiently(struct backend_handle *opaque, struct append *
         return err_set(err, ERR_UNAVAILABLE, "the database could not keep this in time: ask again");
     for (;;) {
         bool in_doubt = false, kept = false;
-        TRY(memory_check(handle->memory, err));
-        struct rc rc = connect_for_lock(handle, deadline_us, err);
+        struct rc rc = memory_check(handle->memory, err);
+        if (rc_ok(rc))
+            rc = connect_for_lock(handle, deadline_us, err);
         if (rc_ok(rc))
             rc = postgres_commit_once(handle, first, &in_doubt, err);
         if (rc_bad(rc)) {
@@ -151,8 +167,10 @@ static struct rc commit_patiently(struct backend_handle *opaque, struct append *
             if (kept)
                 return RC_OK;
         }
-        if (rc.code == ERR_UNAVAILABLE && postgres_pause(&pause_ms, deadline_us))
+        if (rc.code == ERR_UNAVAILABLE && has_time(handle, &pause_ms, deadline_us))
             continue;
+        if (handle->locked)
+            postgres_disconnect(handle);
         handle->failed_us = rc.code == ERR_UNAVAILABLE ? clock_steady_us() : 0;
         return rc;
     }

@@ -17,7 +17,9 @@ struct rc postgres_check_history(struct postgres_handle *handle, const struct an
 /* ---- postgres_write.c: a group, once ---- */
 /* Sends the statements that take the lock; returns how many they are. */
 int postgres_send_lock(struct postgres_handle *handle);
-/* *ret_in_doubt: the COMMIT was sent, and its outcome is not known. */
+/* Ends the transaction that has the lock, without writing anything. */
+struct rc postgres_unlock(struct postgres_handle *handle, struct err *err);
+/* With the lock, if it is held already. *ret_in_doubt: the COMMIT was sent, and its outcome is not known. */
 struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err);
 /* Reads the answer to a COMMIT, and the end of the pipeline. */

@@ -130,8 +130,8 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
     RESULT_SCOPE(rows);
     struct anchor anchor = memory_anchor(handle->memory);
     struct learnt learnt = {0};
-    handle->locked = all;
-    int sent = all ? postgres_send_lock(handle) : 0;
+    int sent = all && !handle->locked ? postgres_send_lock(handle) : 0;
+    handle->locked = handle->locked || all;
     send_names(handle, facts, &anchor);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, sent, err));
@@ -408,17 +408,21 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     return RC_OK;
 }
 
+struct rc postgres_unlock(struct postgres_handle *handle, struct err *err)
+{
+    handle->locked = false;
+    postgres_send(handle, SQL_ROLLBACK, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 1, err));
+    return postgres_end(handle, err);
+}
+
 /* A refusal reveals events of other nodes, so these are made durable first. */
 static struct rc abandon(struct backend_handle *opaque, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);
-    if (handle->locked) {
-        handle->locked = false;
-        postgres_send(handle, SQL_ROLLBACK, NULL);
-        TRY(postgres_flush(handle, err));
-        TRY(postgres_skip(handle, 1, err));
-        TRY(postgres_end(handle, err));
-    }
+    if (handle->locked)
+        TRY(postgres_unlock(handle, err));
     return postgres_make_durable(handle, handle->seen_seq, err);
 }
 
@@ -426,14 +430,14 @@ static struct rc abandon(struct backend_handle *opaque, struct err *err)
 
 static const struct group_ways ways = {.load = load, .write = write_rows, .abandon = abandon, .shared = true};
 
-/* Memory first, unless it was out of date too often lately. */
+/* Memory first, unless it was out of date too often lately, or the lock is held: then what the store says is true. */
 static struct rc commit_group(struct postgres_handle *handle, struct append *group, struct err *err)
 {
     struct backend_handle *opaque = (struct backend_handle *)handle;
     bool tried = false, kept = false;
     if (handle->groups_to_learn)
         handle->groups_to_learn--;
-    else
+    else if (!handle->locked)
         TRY(group_commit_remembered(&ways, opaque, handle->memory, group, &tried, &kept, err));
     if (tried) {
         handle->misses = kept ? 0 : handle->misses < MISSES_MOST ? handle->misses + 1 : MISSES_MOST;
@@ -445,7 +449,6 @@ static struct rc commit_group(struct postgres_handle *handle, struct append *gro
 struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err)
 {
-    handle->locked = false;
     group_forget_sent(&handle->sent);
     struct rc rc = commit_group(handle, group, err);
     *ret_in_doubt = rc_bad(rc) && handle->sent.count;

@@ -37,6 +37,8 @@ class Proxy:
         self.pairs, self.lock, self.choose = [], threading.Lock(), selectors.DefaultSelector()
         self.held = self.refusing = self.over = False
         self.stalled = []   # connections that stopped in the middle
+        self.look = None    # called with each piece of a node, in the proxy's thread; True: the node loses the connection now
+        self.late = []      # connections that only the server has still
         self.cuts = 0
         self.doors = [socket.socket(socket.AF_UNIX), socket.create_server(("127.0.0.1", 0))]
         self.doors[0].bind(os.path.join(self.folder, ".s.PGSQL.5432"))
@@ -90,6 +92,8 @@ class Proxy:
             for pair in list(self.pairs):
                 self.drop(pair)
         self.release()
+        for pair in self.late:
+            pair.ends[1].close()
         for door in self.doors:
             door.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -133,6 +137,8 @@ class Proxy:
                 piece = end.recv(PIECE)
                 if not piece:
                     return self.drop(pair)
+                if self.look and end is pair.ends[0] and self.look(piece):
+                    return self.lose(pair, piece)
                 if pair.left is not None and end is pair.ends[0]:
                     pair.left -= len(piece)
                     if pair.left <= 0:
@@ -145,6 +151,22 @@ class Proxy:
         except OSError:
             self.drop(pair)
         return None
+
+    def lose(self, pair, last):
+        """The node's end is closed; what it had sent stays here until deliver()."""
+        self.pairs.remove(pair)
+        for end in pair.ends:
+            self.choose.unregister(end)
+        pair.ends[0].close()
+        pair.ways[pair.ends[1]] += last
+        self.late.append(pair)
+
+    def deliver(self):
+        """What lost connections had sent arrives at the server."""
+        for pair in self.late:
+            pair.ends[1].setblocking(True)
+            pair.ends[1].sendall(pair.ways[pair.ends[1]])
+            pair.ways[pair.ends[1]].clear()
 
     def freeze(self, pair, last):
         """The server gets `last`, and nobody anything after that."""

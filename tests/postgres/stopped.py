@@ -1,6 +1,7 @@
 """Nodes and databases that stop in the middle, or cannot keep anything: nobody else waits for long, and /readyz says so."""
 import os
 import pwd
+import re
 import subprocess
 import threading
 import time
@@ -10,6 +11,8 @@ from proxy import Proxy
 from world import PATIENCE, Skip, eventually, must, within
 
 LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+HELLOS = "SELECT count(*) FROM events WHERE data LIKE '%hello%'"
 TAKE = "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int);"
 WORKS = "query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()"
 SLEEPS = f"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND {WORKS}"
@@ -45,6 +48,47 @@ def test_a_node_that_stops_in_the_middle_of_a_group_stops_nobody(pg, world):
             asking.join(PATIENCE)
             must(replies and replies[0].status == 200, f"B's own call, sent again: {replies}")
         must("stopped in the middle" not in a.log(), "A had to help itself")
+        world.nod("verify", "--store", url)
+    finally:
+        way.close()
+
+
+def bound(statement, piece):
+    """Whether a node runs this prepared statement."""
+    return re.search(rb"B....\0" + statement + rb"\0", piece, re.S)
+
+
+def test_a_lost_group_that_comes_late_is_kept_once(pg, world):
+    """The connection is lost when a message is on its way. It reaches the server when the node has looked for it and is
+    about to send it again: it is kept once, and the node knows its number."""
+    url = pg.create(f"n{os.path.basename(world.folder)}")
+    name, way, seen = name_of(url), Proxy(pg.folder), []
+
+    def look(piece):
+        """Loses the first group; when the node reads what to build on, the group comes, and is read or waits."""
+        if bound(b"KEEP", piece) and not way.late:
+            return True
+        if bound(b"SENT", piece):
+            seen.append("looked")
+        if bound(b"LEARN", piece) and "looked" in seen and "late" not in seen:
+            seen.append("late")
+            way.deliver()
+            eventually(lambda: pg.sql(HELLOS, name) == "1" or pg.sql(f"SELECT ({LOCKED}) > 0 AND ({WAITING}) > 0", name) == "t",
+                       "the late group is read")
+        return False
+    try:
+        node = world.server("--store", way.url(name))
+        admin = node.admin()
+        session = admin.session(**ASK)
+        path = f"/api/threads/{session['threadId']}/events"
+        must(admin.post(path, {"type": "USER_MESSAGE", "data": {"text": "first"}}).status == 201, "a message")
+        way.look = look
+        reply = admin.post(path, {"type": "USER_MESSAGE", "data": {"text": "hello"}})
+        must(reply.status == 201 and seen[-1] == "late", f"{reply}, {seen}")
+        eventually(lambda: pg.sql(WAITING, name) == "0", "the late group has ended")
+        events = [e for e in admin.events(session=session["id"]) if "hello" in str(e["data"])]
+        must(len(events) == 1, f"kept {len(events)} times: {events}")
+        must(events[0]["seq"] == reply.json["seq"], f"told {reply.json}, kept {events}")
         world.nod("verify", "--store", url)
     finally:
         way.close()
