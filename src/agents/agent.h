@@ -101,7 +101,7 @@ struct agent_acp {
     const char *file_name;          /* its name; agents skip files of other endings, and say nothing */
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
-    bool missing_is_empty;          /* without an editor: it fails on a missing file unless that reads as empty */
+    bool missing_is_empty;          /* without an editor: a missing file is read as empty, since the agent fails else */
     const char *not_asked;          /* in words: what the agent does over ACP without asking anybody */
 };
 

@@ -320,7 +320,7 @@ struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct e
     return RC_OK;
 }
 
-/* Beyond the one call an answer needs more than the right to answer. */
+/* An answer that holds beyond its call (a rule, a mode) needs the rights for that, too. */
 static struct rc check_reach(const struct exchange *x, const struct decide *d, struct err *err)
 {
     bool here = d->decision == DECISION_ALLOW_SESSION || d->reach == DECIDE_SESSION;

@@ -55,7 +55,7 @@ struct audit {
     size_t piece_count;
     struct map answers;           /* "session\ncall" → struct event */
     struct record *first, *last;
-    struct record *unsure;        /* the next record of this page whose answer may be in an event after the page */
+    struct record *unsure;        /* the next record to look up: its answer may be in an event after the page */
     size_t count;
     bool ended;                   /* older events need not be read */
 };

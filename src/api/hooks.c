@@ -308,7 +308,7 @@ static void session_found(void *arg, const struct session *session, const struct
 
 /* ---- the question ---- */
 
-/* Everything of the request, before the session is looked for. */
+/* Reads the whole request into h->hook and h->ask. The session is looked for afterwards. */
 static struct rc prepare(struct hooking *h, struct err *err)
 {
     struct exchange *x = h->x;

@@ -106,7 +106,7 @@ void json_put_raw(struct json_out *out, struct str json);
 /* RFC 3339 with milliseconds, UTC. */
 void json_put_time(struct json_out *out, int64_t at_ms);
 
-/* Key and value in one; the first two leave out an empty string or null. The last one begins an object or an array. */
+/* Write a member, key and value; json_member and json_member_raw write nothing for an empty value. */
 static inline void json_member(struct json_out *out, const char *key, struct str value)
 {
     if (str_empty(value))
@@ -123,7 +123,7 @@ static inline void json_member_raw(struct json_out *out, const char *key, struct
     json_put_raw(out, json);
 }
 
-/* An empty string, too. */
+/* Writes the member also when the string is empty. */
 static inline void json_member_always(struct json_out *out, const char *key, struct str value)
 {
     json_key(out, key);

@@ -66,7 +66,7 @@ static inline struct json_item json_item_of_words(const char *key, const char *v
 #define J_IF(condition, item) ((condition) ? (item) : (struct json_item){.kind = JSON_ITEM_NOTHING})
 #define JSON_ITEMS(...) ((const struct json_item[]){__VA_ARGS__, {0}})
 #define J_OBJECT(key, ...) JSON_ITEM(key, JSON_ITEM_OBJECT, items, JSON_ITEMS(__VA_ARGS__))
-#define J_LIST(key, ...) JSON_ITEM(key, JSON_ITEM_LIST, items, JSON_ITEMS(__VA_ARGS__)) /* of items without keys */
+#define J_LIST(key, ...) JSON_ITEM(key, JSON_ITEM_LIST, items, JSON_ITEMS(__VA_ARGS__)) /* an array */
 
 /* An object; members of the object that is open; an object in the arena. */
 #define json_object(out, ...) json_put_item((out), &J_OBJECT(NULL, __VA_ARGS__))

@@ -33,7 +33,7 @@ static int write_file(const char *path, const char *text)
     return put < 0 ? -1 : 0;
 }
 
-/* In the child, right after the clone and before it stops being dumpable: then it may write these files no more. */
+/* Called in the child right after the clone: once it is not dumpable, it may not write these files any more. */
 int box_map_ids(uid_t uid, gid_t gid)
 {
     char line[64];

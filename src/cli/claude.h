@@ -60,7 +60,7 @@ enum { CLAUDE_HOST_OPEN_MAX = 256, CLAUDE_HOST_ID_BYTES = 128 };
 
 struct claude_host {
     bool on;    /* --input-format stream-json */
-    bool begun; /* our hook is registered, or on its way */
+    bool begun; /* the request that registers our hook was sent to Claude Code */
     struct relay_pipe *pipe;
     char initialize[CLAUDE_HOST_ID_BYTES];                    /* the host's initialize that has our hook; "": ours */
     char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* Claude Code's requests that the host may answer */

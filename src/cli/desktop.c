@@ -32,7 +32,7 @@ struct watch {
     struct desktop *desktop;
     struct shown_note notes[NOTES_MAX];
     int64_t after_ms;       /* how long a call waits before it is shown */
-    int wake[2];            /* from the thread that follows */
+    int wake[2];            /* a pipe: the thread that follows events writes a byte for each change */
 };
 
 /* ---- answers ---- */

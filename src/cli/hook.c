@@ -113,7 +113,7 @@ static struct rc watch_agent(struct hooked *hooked, struct err *err)
     return take_back_on_end(hooked->cli, &back, err);
 }
 
-/* In the agent's own words when its message can be read that far. */
+/* Prints a refusal: in the form that the agent reads, if its message says enough for that, else by the exit status. */
 static void refuse(struct hooked *hooked, const struct err *why)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);

@@ -12,7 +12,7 @@
 
 enum { CANCEL_MS_MAX = 5000, LOOK_NS = 500000000 };
 
-/* The thread's own, since it may outlive everything else of the command. */
+/* Owned by the thread that cancels: it may run on when the rest of the command has been freed. */
 struct call_canceller {
     struct http_client *client;
     char *target;

@@ -122,7 +122,7 @@ static void put_own(struct json_out *out, const struct json *preview, bool is_ne
     json_close(out, '}');
 }
 
-/* With the difference in its place in the file as it is now, as on the page, where we may read it. */
+/* Replaces the call's preview by the difference in its file as that is now, if our token may read it. */
 static struct rc view_placed(struct cli *cli, struct arena *arena, const struct json **call, struct err *err)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);

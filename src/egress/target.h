@@ -27,7 +27,7 @@ struct egress_head {
     enum egress_speech speech;
     struct egress_target target;
     size_t bytes;            /* length of the head; the bytes after it belong to the other end */
-    struct str method, rest; /* from a request in absolute form */
+    struct str method, rest; /* of a request in absolute form (GET http://host/rest) */
     struct str headers;      /* lines, each with its end */
 };
 enum egress_read egress_head_read(struct str bytes, struct egress_head *ret_head);

@@ -83,7 +83,7 @@ struct read {
 };
 
 struct read *read_new(enum read_kind kind);
-/* Of these values; the names in them are copied. */
+/* Makes a read with these values and copies of the texts in them. */
 struct read *read_new_of(struct read values);
 /* A READ_CALL with copies of both ids. */
 struct read *read_new_call(struct str session, struct str call);

@@ -1,8 +1,8 @@
 /* Tools that Nod executes itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
  * gate.h.
  *
- * What looks at files or talks to MCP servers may block and is called on worker threads: gate_look, gate_tool_check,
- * gate_tool_definitions and gate_tool_news, as each says. Everything else is for the loop, as in gate.h.
+ * gate_look, gate_tool_check, gate_tool_definitions and gate_tool_news look at files or talk to MCP servers. They may
+ * block and are called on worker threads, as each says. Everything else is for the loop, as in gate.h.
  */
 #ifndef GATE_EXECUTE_H
 #define GATE_EXECUTE_H

@@ -39,7 +39,7 @@ struct op {
     /* private to the gate */
     struct gate *gate;
     void (*step)(struct core *core, struct op *op, struct now now, struct out *out);
-    void (*check)(struct op *op); /* before a step: do its token and its key still hold? */
+    void (*check)(struct op *op); /* on out->check: do the token and the signature of a decision hold? */
     void (*judge)(struct op *op, struct arena *scratch); /* fills in the verdict of the rules of op->session */
     void (*work)(struct op *op, unsigned work); /* runs it on a worker thread, then calls op_go */
     void (*end)(struct op *op); /* lets go of what the driver holds for it; may be NULL */

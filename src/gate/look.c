@@ -2,8 +2,8 @@
  * the person is asked, so that the request keeps what it showed.
  *
  * It is read by a worker, beneath the folder that a person gave the session; no secret, and nothing that is protected.
- * What it shows is for those who may answer. The agent named the file and may have no right to read it, so events are
- * told without it (event_hides).
+ * Only those who may answer see it. The agent named the file and may have no right to read it, so events are told
+ * without it (event_hides).
  */
 #include "gate/core/core.h"
 #include "gate/inner.h"

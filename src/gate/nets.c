@@ -143,8 +143,8 @@ static void decide(struct net_look *look, bool allowed, struct str why)
         memcpy(look->verdict.why, why.p, why.n);
 }
 
-/* An answer to the call, or the end of a slice without one: then look->decided stays false and judge() asks
- * again. */
+/* The call was answered, or NET_SLICE_MS have passed without an answer: then look->decided stays false and judge()
+ * asks again. */
 static void asked(struct op *op)
 {
     struct net_look *look = op->owner;

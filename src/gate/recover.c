@@ -129,7 +129,7 @@ static void forget_session(struct gate *gate, struct str session)
     }
 }
 
-/* A call and its request are kept together, so that the call is told right before it. */
+/* A call and its request are kept in one append, so `call`, the event right before the request, is usually its call. */
 static void request_told(struct gate *gate, const struct event *request, const struct event *call)
 {
     struct open_approval approval = {.request = *request};

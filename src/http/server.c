@@ -210,7 +210,7 @@ static void each_open(struct http_server *server, void (*act)(struct http_connec
 static void on_stopped(void *arg)
 {
     struct http_server *server = arg;
-    if (server->handles) { /* patience is at its end */
+    if (server->handles) { /* the time for an orderly end is over */
         each_open(server, http_connection_close);
         return;
     }

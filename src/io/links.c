@@ -298,7 +298,7 @@ static void find_it(struct far_work *work)
     far->found = find(&far->search, far->folder, false);
 }
 
-/* Below a far mount a near one is searched by the thread as well. */
+/* Searches on a thread. It also searches near mounts that lie below the far one. */
 static struct str find_far(struct links_search *search, struct str folder)
 {
     struct far_find *far = far_new(sizeof *far, find_it);

@@ -28,7 +28,7 @@ struct loop {
     atomic_bool rings;     /* ring_event was written to, and the wakers were not looked at yet */
     bool calls_wakers;
     struct waker *wakers;
-    uv_poll_t signals;               /* on signal_event, from the first watch on */
+    uv_poll_t signals;               /* polls signal_event; active once something is watched */
     struct signal_watch *watches;
 };
 

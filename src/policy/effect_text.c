@@ -465,7 +465,7 @@ bool effect_awk_harmless(struct str text)
 
 /* ---- jq ---- */
 
-/* A program that reads other files, or shows the environment. */
+/* Whether the jq (or yq) program neither reads other files nor shows the environment. */
 bool effect_jq_harmless(struct str text)
 {
     static const char *const reaching[] = {"env", "strenv", "envsubst", "ENV", "include", "import", "load", "load_str",

@@ -26,7 +26,7 @@ struct effects {
     char name[96];                     /* the words that chose the row */
     size_t name_n;
     bool shortened;                    /* `name` is shorter than that of the row */
-    size_t *operands;                  /* words, behind the sub-command */
+    size_t *operands;                  /* indexes of the operands behind the sub-command */
     size_t operand_count;
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
     bool tree, written, only_reads, instead, into, coded, ended;

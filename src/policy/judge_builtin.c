@@ -111,7 +111,7 @@ bool judge_assignments_harmless(struct judging *j, const struct node *node, cons
 /* Commands that list files, and the options with which they print nothing but names. */
 struct lister {
     const char *program, *second;
-    const char *letters, *telling; /* options of one letter without a value; one of `telling` is needed */
+    const char *letters, *telling; /* short options without a value; if there is `telling`, one of it is needed */
     const char *words[9];          /* long options and other whole words; `x=`: every word that begins so */
     const char *values[7];         /* options whose value is the next word */
 };

@@ -213,7 +213,7 @@ static bool could_name(const struct word *word, struct str name)
 
 enum { HOLE_LOOKS_MAX = 100000 };
 
-/* A pattern, a brace or a variable in a word: a rule against a file may be meant, which only bash knows. */
+/* A word with a pattern, a brace or a variable: only bash knows whether it becomes a file that a rule is against. */
 static void holes_stop(struct judging *j, const struct word *word)
 {
     if (!j->set->stops_paths || j->unknown)

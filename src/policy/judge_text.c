@@ -61,7 +61,7 @@ static void net_look(struct net *net, const struct net_word *word)
     }
 }
 
-/* Options are compared but not kept: `git -C x push` is found as `git push`. */
+/* Compares the word that has ended, and keeps it unless it is an option: so `git -C x push` is found as `git push`. */
 static void net_end_word(struct net *net)
 {
     struct net_word *word = &net->words[net->at];

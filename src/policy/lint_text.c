@@ -319,7 +319,7 @@ static bool names_system(const struct rule *rule)
     return false;
 }
 
-/* The two rules that `*.{js,ts}` stands for elsewhere. */
+/* The advice for `Edit(*.{js,ts})`, where braces mean nothing: "Edit(*.js) and Edit(*.ts)". */
 static struct str without_braces(struct linting *l, struct str content)
 {
     BUF_SCOPE(buf, 1 << 16);

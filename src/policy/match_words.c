@@ -94,7 +94,7 @@ static void need_joined(struct arena *arena, struct argv *argv)
     argv->bare = str_sub(argv->joined, program.n - match_program_name(program).n, argv->joined.n);
 }
 
-/* The glob, or the glob and more words behind it. */
+/* Whether the text is what the rule's glob means; where the rule ends in `:*`, more words may follow. */
 static bool glob_fits(const struct rule *rule, struct str text)
 {
     return match_glob(rule->glob, text) || (rule->open_end && match_glob(rule->glob_more, text));

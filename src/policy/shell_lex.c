@@ -536,7 +536,7 @@ static bool all_digits(struct str s)
     return s.n > 0 && ALL(size_t i = 0; i < s.n; i++, str_digit(s.p[i]));
 }
 
-/* `{fd}>file` gives a variable its value. */
+/* Whether the word is the `{fd}` of `{fd}>file`, by which bash sets the variable fd. */
 static bool names_descriptor(struct str raw)
 {
     return raw.n > 2 && raw.p[0] == '{' && raw.p[raw.n - 1] == '}' && name_start(raw.p[1]);

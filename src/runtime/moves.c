@@ -188,7 +188,7 @@ static void open_read(struct read *read)
     read_free(read);
 }
 
-/* Nobody waits for the answer: it is done after the cancellation is stored and may fail without harm. */
+/* Withdraws calls that still wait, after the cancellation is stored. No caller waits; a failure does no harm. */
 static void withdraw_open(struct runtime *runtime, struct str session, struct str thread)
 {
     gate_read(runtime->gate, read_new_of((struct read){.kind = READ_OPEN, .session = session, .thread = thread}),

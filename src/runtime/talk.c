@@ -108,7 +108,7 @@ static void take_status(struct talk *talk, const struct event *event, struct str
     if (!READ_DATA(&talk->arena, run_status, data, &status))
         return;
     if (!str_eq(status.run, run->id)) {
-        struct str prompt = run->prompt; /* kept: the event of the prompt comes before this status */
+        struct str prompt = run->prompt; /* of the new run: its event comes before this status */
         *run = (struct run_state){.id = status.run, .prompt = prompt, .created_ms = event->at_ms};
         run->model = status.model;
         talk->system = status.system;

@@ -128,8 +128,8 @@ void group_note_sent(struct group_sent *sent, const struct facts *facts, const s
         sent->links[i] = rows->events[i].hash;
 }
 
-/* Not by the last link alone: another node may have kept an equal event, such as the timeout of the same call in the
- * same millisecond. A group of another node that is equal as a whole says the same of the same calls. */
+/* Compares all links, not only the last: another node may have kept an equal event, such as the timeout of the same
+ * call in the same millisecond. A group of another node that is equal as a whole says the same of the same calls. */
 bool group_is_sent(const struct group_sent *sent, uint64_t last_seq, const struct digest *before,
                    const struct digest *hash)
 {

@@ -183,7 +183,7 @@ void facts_name(struct facts *facts, struct append *group)
 
 /* ---- whether the needs of an append hold ---- */
 
-/* By facts that include the appends before it in the group, as if each had been committed by itself. */
+/* `facts` include the appends before this one in the group, as if each had been committed by itself. */
 static bool need_holds(struct facts *facts, const struct need *need)
 {
     switch (need->need) {

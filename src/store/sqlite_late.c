@@ -67,7 +67,7 @@ void sqlite_late_forget(struct sqlite_handle *handle)
 void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows)
 {
     if (rows->events[0].event->seq == handle->indexed_seq + 1)
-        handle->late.whole = true; /* these are the first */
+        handle->late.whole = true; /* the first that the tables lack: the list has all from here on */
     for (size_t i = 0; handle->late.whole && i < rows->count; i++) {
         const struct event_row *row = &rows->events[i];
         const struct event *event = row->event;

@@ -353,7 +353,7 @@ static struct rc verify_once(const char *path, bool immutable, struct store_chec
     return check_all(&walk, ret_moved, err);
 }
 
-/* Again when a server started, or sessions left for an archive, while it was read. */
+/* Verifies again if a server was started, or sessions left for an archive, while it read. */
 struct rc sqlite_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
     bool immutable = !sqlite_log_exists(place), moved = false;

@@ -57,7 +57,7 @@ static const struct tool_entry tools[] = {
 
 const struct tool_entry *tool_entry_find(struct str name)
 {
-    char first = str_empty(name) ? '\0' : name.p[0]; /* most differ in it */
+    char first = str_empty(name) ? '\0' : name.p[0]; /* most names differ in their first letter */
     return ROW_VALUE(tools, row, row->name[0] == first && str_is(name, row->name), row, NULL);
 }
 

@@ -28,8 +28,8 @@ void web_url_warn(struct json_out *out, struct str text);
 
 /* ---- charset.c ---- */
 
-/* In UTF-8, from the charset of the Content-Type, of a byte order mark or of the page itself. ERR_INVALID: it is in
- * one that is not known here. Bytes that cannot be read become U+FFFD. */
+/* Converts a page to UTF-8 from the charset that its Content-Type, a byte order mark or the page itself names.
+ * ERR_INVALID: that charset is not known here. Bytes that cannot be read become U+FFFD. */
 struct rc charset_to_utf8(struct arena *arena, struct str bytes, struct str content_type, struct str *ret_text,
                           struct err *err);
 

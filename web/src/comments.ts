@@ -32,7 +32,7 @@ export function finish(item: Item, at: Comment): void {
 }
 export function drop(item: Item, at: Comment): void { put(item, commentsOf(item).filter((one) => !isSame(one, at))); }
 
-/* An open draft counts. */
+/* The comments that have text; one that is still being written counts. */
 export const written = (item: Item): Comment[] => commentsOf(item).filter((one) => one.text.trim());
 
 /* The text of a denial: first the remark on the whole call, then the comments in the order of files and lines. */

@@ -164,7 +164,7 @@ let dismissed = false; // Esc was pressed on a wide screen: the list is shown, a
  * already has the second address while the first event is handled. */
 function readRoute(moved?: HashChangeEvent): void {
   const before = state.route;
-  if (location.hash === "#/log") location.replace("#/history"); // its name in older links
+  if (location.hash === "#/log") location.replace("#/history"); // older links call the history so
   state.route = (moved ? new URL(moved.newURL).hash : location.hash) || "#/";
   // A request that was answered while it was open leaves the list when the person goes on; its link shows the record.
   if (state.open !== null && before !== state.route && state.items.get(state.open)?.closed) state.items.delete(state.open);

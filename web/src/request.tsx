@@ -153,7 +153,7 @@ function DenyPanel({ item, close, decision }: { item: Item; close: () => void; d
   const said = decision === "abort" ? STOP : takesReply(item.p) ? REPLY : DENY;
   const [words, setWords] = useState("");
   const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => field.current?.focus(), []); // before the next key can come
+  useLayoutEffect(() => field.current?.focus(), []); // at once, so that the next key goes into the field
   return (
     <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: wordsOf(item, words) }).then(close); }}>
       <label for="deny-words">{said.label}</label>

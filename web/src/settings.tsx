@@ -71,7 +71,7 @@ function NewDevice() {
   );
 }
 
-/* What the server has heard of each agent; nod doctor, on the agent's machine, tells the rest. */
+/* The agents as the server knows them; `nod doctor` on the agent's machine tells the rest. */
 function Agents({ agents, now }: { agents: Device[]; now: number }) {
   if (!agents.length) return null;
   return <section class="card"><h2>Agents</h2><ul class="tidy">{agents.map((agent) => <li key={agent.id}>

@@ -109,7 +109,7 @@ export const snoozed = (): Item[] => [...state.items.values()].filter((item) => 
 /* The person who looks, without the name of the device. */
 export const me = (): string => { const name = state.me?.name ?? "", at = name.lastIndexOf(", "); return at > 0 ? name.slice(0, at) : name; };
 
-/* `act`: a button on it, which undoes. */
+/* Shows a line at the bottom for four seconds; `act` is the text of its undo button, if it has one. */
 export function toast(words: string, tone: "good" | "bad" | "plain" = "plain", act?: string): void {
   const at = Date.now();
   state.toast = { words, tone, at, act };

@@ -208,7 +208,7 @@ static struct rc start(struct acp_terminal *terminal, const struct acp_ask *ask,
     return err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
 }
 
-/* It counts from here, so that the limit holds for those that are just starting; it is listed when it runs. */
+/* The new terminal counts against the limit from here on, while it is starting; it is listed once it runs. */
 static struct acp_terminal *new_terminal(struct acp *acp, struct acp_session *session, const struct json *params,
                                          struct str call)
 {

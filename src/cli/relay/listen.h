@@ -77,7 +77,7 @@ struct listen_server {
 
 /* On the loop. NULL: `err` says why; with no room the oldest session without a connection ends. */
 struct listen_session *listen_session_new(struct listen_server *listener, struct err *err);
-/* The one that clients share whose revision has no sessions; NULL: `err` says why. */
+/* The session shared by all clients whose MCP revision has no sessions; NULL: `err` says why. */
 struct listen_session *listen_session_shared(struct listen_server *listener, struct err *err);
 struct listen_session *listen_session_find(struct listen_server *listener, struct str id);
 /* One message for the child; a child that does not read them is given up. */

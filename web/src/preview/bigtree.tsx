@@ -51,7 +51,7 @@ export function linesOf(value: Json, folded: Set<string>, columns: number): Line
   return out;
 }
 
-const PICTURE = /^(data:image\/|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)/; // shown as one (picture.tsx)
+const PICTURE = /^(data:image\/|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)/; // shown as a picture (picture.tsx)
 
 /* How many values there are, counted up to `max`. */
 export function size(value: Json, max: number): number {
