@@ -9,8 +9,8 @@
       OPTION(0, "routes", NULL, "print method and path of every route, and end"))                          \
     X(setup, "setup", TALKS | SERVES | KEEPS, "", "from nothing to protected: server, hooks, first rules",         \
       "Says what it will do and asks once: starts the server (a user unit of systemd where that runs, else a " \
-      "process in the background), installs the hooks of the agents it finds, adds starter rules for the "  \
-      "folder it is called in, sends a test call through each hook, and prints a link to the page. Called " \
+      "process in the background), installs the hooks of the agents it finds, adds starter rules for tests "  \
+      "(they hold in every folder), sends a test call through each hook, and prints a link to the page. Called " \
       "again it changes only what is missing. --remove takes out exactly what it put in; the events stay.", \
       OPTION('y', "yes", NULL, "do it without asking")                                                     \
       OPTION('n', "dry-run", NULL, "only say what would be done")                                          \
@@ -112,8 +112,8 @@
       OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
     X(claude, "claude", TALKS | SITS | WRAPS, "[ARGUMENT...]", "run Claude Code; it asks here before it acts", \
       "Every ARGUMENT goes to Claude Code; put Nod's own options before the word claude. -p \"...\" runs one " \
-      "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \
-      "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
+      "prompt; without it a terminal is a conversation, and elsewhere every line of standard input is a prompt. " \
+      "Rules answer each tool call, or a person: here, on the page or with nod approve. All of it is in the log. " \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
     X(once_codex, "codex", TALKS | WRAPS, "[ARGUMENT...]", "run Codex with Nod's hook, for this run alone", \
