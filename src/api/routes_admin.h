@@ -55,7 +55,7 @@
     R(deliveries_list, "GET", "/api/deliveries", WIDE(DECIDE), BODY_NONE,                                             \
       "Messages about calls that wait: due, sent, withdrawn", "call", NULL, 200, "DeliveryList")                      \
     R(approvals_seen, "POST", "/api/approvals/seen", WIDE(DECIDE), BODY_OBJECT,                                       \
-      "A person looks at these calls: what they would be told of them waits a while", "", "SeenCalls", 200, NULL)     \
+      "Say that a person looks at these calls: messages to that person about them wait", "", "SeenCalls", 200, NULL)  \
     R(push_key, "GET", "/api/push/key", WIDE(DECIDE), BODY_NONE,                                                      \
       "The key that browsers need to subscribe to push messages", "", NULL, 200, "PushKey")                           \
     R(push_subscribe, "POST", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT,                                         \

@@ -9,7 +9,7 @@
     F(text, thread, "threadId", ALWAYS, "its main thread")                            \
     F(text, title, "title", GIVEN, "for people")                                      \
     F(text, cwd, "cwd", SET, "the folder of its calls")                               \
-    F(flag, cwd_proposed, "cwdProposed", SET, "an agent named the folder, and nobody had given it one") \
+    F(flag, cwd_proposed, "cwdProposed", SET, "an agent named the folder, and no person has opened it") \
     F(text, mode, "permissionMode", SET, "default when it is absent")                 \
     F(raw, policies, "toolPolicies", SET, "effect by tool")                           \
     F(number, timeout_seconds, "approvalTimeoutSeconds", GIVEN, "how long a call waits for a person; 0: for ever") \
@@ -58,7 +58,7 @@
 
 #define RULE_TRUSTED_FIELDS(F)                                                        \
     F(text, path, "path", ALWAYS, "a project's file of rules or of MCP servers")      \
-    F(text, hash, "hash", SET, "of its content: only this content is trusted")        \
+    F(text, hash, "hash", SET, "SHA-256 of the content that is trusted")              \
     F(text, call, "toolCallId", SET, "the call whose answer caused it")
 
 #define RULE_DISTRUSTED_FIELDS(F)                                                     \

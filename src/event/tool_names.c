@@ -434,6 +434,6 @@ size_t tool_patch_paths(struct str patch, struct str paths[TOOL_PATHS_MAX], cons
             paths[count++] = path;
     }
     if (count == 0)
-        *ret_unclear = "the files of its patch cannot be told";
+        *ret_unclear = "the patch names no file that it changes";
     return count;
 }

@@ -326,7 +326,7 @@ struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms,
         size_t sent = 0;
         CURLcode code = lib.curl_easy_send(line->curl, bytes.p, bytes.n, &sent);
         if (code != CURLE_OK && (code != CURLE_AGAIN || !wait_for(line, POLLOUT, until_us)))
-            return err_set(err, ERR_GONE, "the server does not take it: %s", lib.curl_easy_strerror(code));
+            return err_set(err, ERR_GONE, "nothing can be sent to the server: %s", lib.curl_easy_strerror(code));
         bytes = str_sub(bytes, sent, bytes.n);
     }
     return RC_OK;

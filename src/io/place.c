@@ -201,7 +201,7 @@ struct rc place_read_plain(struct arena *arena, struct str root, struct str with
     if (fd < 0)
         return explain(within, err);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
-        return err_set(err, ERR_FORBIDDEN, "%.*s has a second name, which may be that of a secret, and is not shown",
+        return err_set(err, ERR_FORBIDDEN, "%.*s has a hard link, which may be the name of a secret: it is not shown",
                        STR_ARG(within));
     return read_all(fd, arena, within, ret_text, err);
 }

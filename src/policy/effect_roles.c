@@ -56,7 +56,7 @@ static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, 
                                        [ACT_WRITES] = "it writes a file",
                                        [ACT_OBEYS] = "it reads commands or settings from a file"};
     if (strange_coder(e, value))
-        act_add(e->s, ACT_OTHER, word, "a prefix of its path chooses the code that reads or writes it");
+        act_add(e->s, ACT_OTHER, word, "a prefix such as `msl:` chooses the code that reads or writes its file");
     struct act *act = act_add(e->s, kind, word, whys[kind]);
     act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option) |
                  (e->stored && kind == ACT_READS ? ACT_STORED : 0);

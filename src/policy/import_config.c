@@ -296,7 +296,7 @@ struct rc import_codex_config(struct importing *in, struct err *err)
         }
         skip(&t, false);
         if (t.at < in->text.n && look(&t) != '\n')
-            return bad(&t, "there is something behind the end of a line's setting");
+            return bad(&t, "a line goes on behind the value of its setting");
     }
     return RC_OK;
 }

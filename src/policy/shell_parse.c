@@ -455,7 +455,7 @@ static bool parse_for(struct shell_parser *p, struct node *node)
         return shell_doubt(p, "a loop of this kind is not understood");
     if (!tame_variable(&p->token.word)) {
         node->kind = NODE_DOUBT;
-        node->why = "it sets a variable that others may look at";
+        node->why = "it sets a variable that other programs may obey";
     }
     node->variable = p->token.word.text;
     *p->sets = true;

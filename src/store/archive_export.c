@@ -132,7 +132,7 @@ static struct rc has_left(const struct archive_source *source, const struct chai
     read->until_ms = INT64_MAX;
     struct rc rc = source->backend->read(source->reader, read, err);
     if (rc_ok(rc) && read->chain_count)
-        rc = err_set(err, ERR_CORRUPT, "session %.*s is not what was written: see `nod verify`",
+        rc = err_set(err, ERR_CORRUPT, "the events of session %.*s were changed in the store: see `nod verify`",
                      STR_ARG(chain->session));
     read_free(read);
     return rc;

@@ -174,7 +174,7 @@ static struct rc fill_chains(struct read *read, const PGresult *rows, struct err
         chain->first_seq = (uint64_t)row_int(rows, i, 1);
         chain->last_seq = (uint64_t)row_int(rows, i, 2);
         if (!row_digest(rows, i, 3, &chain->hash))
-            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no valid head", STR_ARG(chain->session));
+            return err_set(err, ERR_CORRUPT, "the last hash of session %.*s is damaged", STR_ARG(chain->session));
     }
     read->chain_count = (size_t)count;
     return RC_OK;

@@ -71,7 +71,7 @@ static struct rc take_head(const PGresult *rows, int row, struct fact_head *head
     head->no = (uint64_t)row_int(rows, row, 7);
     head->stored = true;
     if (!row_digest(rows, row, 5, &head->hash))
-        return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no valid head", STR_ARG(head->session));
+        return err_set(err, ERR_CORRUPT, "the last hash of session %.*s is damaged", STR_ARG(head->session));
     return RC_OK;
 }
 

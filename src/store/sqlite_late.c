@@ -322,7 +322,7 @@ struct rc sqlite_late_fill(struct sqlite_handle *handle, struct err *err)
         TRY(read_events(handle, err));
     struct rc rc = put_all(handle, err);
     if (rc.code == ERR_CONFLICT)
-        return err_set(err, ERR_CORRUPT, "%s: an event after %llu repeats one before it: see `nod verify`",
+        return err_set(err, ERR_CORRUPT, "%s: an event after %llu is kept twice: see `nod verify`",
                        handle->path, (unsigned long long)handle->indexed_seq);
     TRY(rc);
     sqlite_bind_int(handle, SQL_LATE_UNTIL, 1, (int64_t)handle->committed_seq);

@@ -336,7 +336,7 @@ static struct rc read_chains(struct sqlite_answer *answer, struct err *err)
         chain->first_seq = (uint64_t)sqlite3_column_int64(statement, 1);
         chain->last_seq = (uint64_t)sqlite3_column_int64(statement, 2);
         if (!sqlite_digest(statement, 3, &chain->hash))
-            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no valid head",
+            return err_set(err, ERR_CORRUPT, "the last hash of session %.*s is damaged",
                            STR_ARG(chain->session));
         read->chain_count++;
     }

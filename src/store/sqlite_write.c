@@ -54,7 +54,7 @@ static struct rc load_head(struct sqlite_handle *handle, struct fact_head *head,
     head->stored = true;
     sqlite_reset(handle, SQL_HEAD);
     if (!whole)
-        return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no valid head", STR_ARG(head->session));
+        return err_set(err, ERR_CORRUPT, "the last hash of session %.*s is damaged", STR_ARG(head->session));
     return RC_OK;
 }
 

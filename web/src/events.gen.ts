@@ -176,7 +176,7 @@ export interface SessionCreatedData {
   threadId: string; // its main thread
   title?: string; // for people
   cwd?: string; // the folder of its calls
-  cwdProposed?: boolean; // an agent named the folder, and nobody had given it one
+  cwdProposed?: boolean; // an agent named the folder, and no person has opened it
   permissionMode?: string; // default when it is absent
   toolPolicies?: Json; // effect by tool
   approvalTimeoutSeconds?: number; // how long a call waits for a person; 0: for ever
@@ -264,7 +264,7 @@ export interface RuleUsedData {
 export interface RuleTrustedData {
   change: "trusted";
   path: string; // a project's file of rules or of MCP servers
-  hash?: string; // of its content: only this content is trusted
+  hash?: string; // SHA-256 of the content that is trusted
   toolCallId?: string; // the call whose answer caused it
 }
 
