@@ -97,11 +97,24 @@ static void role_stem(struct effects *e, size_t word, struct str value, bool by_
     act->path.flags |= WORD_GLOB;
 }
 
+static bool is_file_address(struct str value)
+{
+    return value.n >= 5 && str_same_letters(str_sub(value, 0, 5), STR("file:"));
+}
+
+/* curl has patterns of its own, also in quotes: [a-z] and {a,b} in addresses and behind -T; %2e is a dot. */
+static void refuse_pattern(struct effects *e, size_t word, struct str value)
+{
+    if (ANY(size_t i = 0; i < value.n; i++, strchr("{[%", value.p[i])))
+        path_act(e, ACT_READS, word, STR("/\x01"), true)->path.flags |= WORD_CHOSEN;
+}
+
 static void role_send(struct effects *e, size_t word, struct str value, bool by_option)
 {
     struct act *act = path_act(e, ACT_OBEYS, word, value, by_option);
     act->flags |= ACT_SENDS;
     act->why = "it sends a file";
+    refuse_pattern(e, word, value);
 }
 
 static void role_read(struct effects *e, size_t word, struct str value, bool by_option);
@@ -214,7 +227,10 @@ static void role_data(struct effects *e, size_t word, struct str value)
  * takes what it is to do from there. */
 static void role_talks(struct effects *e, size_t word, struct str value, bool by_option)
 {
-    struct str path = str_starts(value, STR("file:")) ? str_sub(value, 5, value.n) : value;
+    bool file = is_file_address(value);
+    struct str path = file ? str_sub(value, 5, value.n) : value;
+    if (file)
+        refuse_pattern(e, word, value);
     while (path.n > 1 && path.p[0] == '/' && path.p[1] == '/')
         path = str_sub(path, 1, path.n);
     if (path.n && (path.p[0] == '/' || path.n != value.n))
@@ -261,7 +277,7 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
         str_find(value, ' ') < value.n)
         return;
     struct str path, key = str_cut(value, '=', &path);
-    if (str_starts(value, STR("file:")) || str_starts(value, STR("fileb:"))) {
+    if (is_file_address(value) || str_starts(value, STR("fileb:"))) {
         (void)str_cut(value, ':', &path);
         while (str_starts(path, STR("//")))
             path = str_sub(path, 1, path.n);
