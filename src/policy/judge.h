@@ -140,6 +140,8 @@ void judge_values_stop(struct judging *j, const struct node *node, const struct 
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
 const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study);
+/* Whether the text names a host that a rule speaks against. */
+bool judge_names_host(struct judging *j, struct str text);
 /* Whether one of Nod's own ports stands in the text as a number by itself. */
 bool judge_has_own_port(const struct question *question, struct str text);
 /* Notes a write to a file that has several names (hard links). */

@@ -1,5 +1,5 @@
 /* Deny and ask rules on addresses, applied to commands: such a rule stops a part that names its host and reaches the
- * network, or may reach it. */
+ * network, or may reach it. Nod's own port in a text. */
 #include "policy/judge.h"
 
 #include "policy/effects.h"
@@ -47,6 +47,8 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
     return found;
 }
 
+bool judge_names_host(struct judging *j, struct str text) { return j->set->stops_hosts && names_stop(j, text, false); }
+
 /* Whether a part may connect to an address among its words. */
 enum reach { REACHES_NOT, MAY_REACH, REACHES };
 
@@ -64,13 +66,51 @@ static enum reach reach_of(const struct study *study)
     return reach;
 }
 
-/* `curl "$url"`: the host is known only while the line runs. */
+/* Whether the name is a number that programs take for another one: 127.1, 0x7f.1 and 2130706433 are 127.0.0.1. */
+static bool is_odd_number(struct str host)
+{
+    size_t dots = 0;
+    bool number = host.n && str_digit(host.p[0]), odd = false;
+    for (size_t i = 0; i < host.n && number; i++) {
+        bool begins = i == 0 || host.p[i - 1] == '.', more = i + 1 < host.n && host.p[i + 1] != '.';
+        dots += host.p[i] == '.';
+        odd = odd || (begins && host.p[i] == '0' && more) || str_lower(host.p[i]) == 'x';
+        number = str_digit(host.p[i]) || strchr(".xabcdef", str_lower(host.p[i]));
+    }
+    return number && (odd || dots != 3);
+}
+
+/* Whether the host of the address cannot be read plainly: patterns of curl, escapes, letters beyond ASCII, numbers. */
+static bool is_veiled(struct str address)
+{
+    size_t scheme = 0;
+    while (scheme + 2 < address.n && !str_starts(str_sub(address, scheme, address.n), STR("://")))
+        scheme++;
+    struct str host = str_sub(address, scheme + 2 < address.n ? scheme + 3 : 0, address.n), rest;
+    size_t end = 0;
+    while (end < host.n && !strchr("/?#", host.p[end]))
+        end++;
+    host.n = end;
+    bool plain = ALL(size_t i = 0; i < host.n; i++,
+                     match_host_letter(str_lower(host.p[i])) || strchr(":@_,+~", host.p[i]));
+    if (str_find(host, '@') < host.n)
+        (void)str_cut(host, '@', &host);
+    return !plain || is_odd_number(str_cut(host, ':', &rest));
+}
+
+/* `curl "$url"`: the host is known only while the line runs; `curl -K list`: it stands in a file. */
 static bool hides_address(const struct study *study)
 {
-    for (const struct act *act = study->acts; act; act = act->next)
-        if (act->kind == ACT_TALKS && act->path.text.p && !word_literal(&act->path))
+    bool named = false, obeys = false, talks = false;
+    for (const struct act *act = study->acts; act; act = act->next) {
+        bool address = act->kind == ACT_TALKS && act->path.text.p;
+        if (address && (!word_literal(&act->path) || is_veiled(act->path.text)))
             return true;
-    return false;
+        named = named || address;
+        talks = talks || act->kind == ACT_TALKS;
+        obeys = obeys || (act->kind == ACT_OBEYS && (act->flags & ACT_BY_OPTION));
+    }
+    return talks && obeys && !named;
 }
 
 /* Every word is searched, not only the address: a proxy, a header or a configuration may name the host as well. */
@@ -85,4 +125,27 @@ const char *judge_hosts(struct judging *j, const struct argv *argv, const struct
     if (hides_address(study))
         return "only bash knows to which host it talks, and there are rules against some";
     return named ? "a rule speaks against a host that it names" : NULL;
+}
+
+/* ---- Nod's own port ---- */
+
+/* Whether the port stands in the text as a number by itself. */
+static bool text_has_port(struct str text, int port)
+{
+    for (size_t i = 0; i < text.n;) {
+        int value = 0;
+        size_t from = i;
+        for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && i - from < 8; i++)
+            value = value * 10 + (text.p[i] - '0');
+        if (i > from && value == port)
+            return true;
+        i += i == from;
+    }
+    return false;
+}
+
+bool judge_has_own_port(const struct question *question, struct str text)
+{
+    const int *own = question->own_ports;
+    return (own[0] && text_has_port(text, own[0])) || (own[1] && text_has_port(text, own[1]));
 }

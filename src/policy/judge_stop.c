@@ -442,8 +442,11 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
 {
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
-        if (str_starts(redir->target.text, STR("/dev/tcp/")) && judge_has_own_port(j->q, redir->target.text))
+        bool tcp = str_starts(redir->target.text, STR("/dev/tcp/"));
+        if (tcp && judge_has_own_port(j->q, redir->target.text))
             note_protected(j, redir->target.raw);
+        if (j->set->stops_hosts && (tcp || str_starts(redir->target.text, STR("/dev/udp/"))))
+            note_unknown(j, "it talks to a host by a redirection, and there are rules against some");
         switch (redir->kind) {
         case REDIR_IN: word_stops(j, &redir->target, folder, (struct touch){.looks = true}); break;
         case REDIR_OUT:
@@ -512,27 +515,6 @@ static void program_stops(struct judging *j, const struct argv *argv, const stru
     for (size_t i = 1; i < argv->count; i++)
         if (names_protected(argv->words[i].text, true))
             note_protected(j, argv->words[i].text);
-}
-
-/* Whether the port stands in the text as a number by itself. */
-static bool text_has_port(struct str text, int port)
-{
-    for (size_t i = 0; i < text.n;) {
-        int value = 0;
-        size_t from = i;
-        for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && i - from < 8; i++)
-            value = value * 10 + (text.p[i] - '0');
-        if (i > from && value == port)
-            return true;
-        i += i == from;
-    }
-    return false;
-}
-
-bool judge_has_own_port(const struct question *question, struct str text)
-{
-    const int *own = question->own_ports;
-    return (own[0] && text_has_port(text, own[0])) || (own[1] && text_has_port(text, own[1]));
 }
 
 /* Commands that could connect to Nod's own port are asked about: an agent must not answer its own calls. */
@@ -670,8 +652,8 @@ static void made_path_stops(struct judging *j, const struct study *study, const 
     bool made = (act->path.flags & (WORD_RUNS | WORD_CHOSEN)) &&
                 str_find(act->path.shape, SHAPE_ANY) < act->path.shape.n;
     bool found = word_is_found(&act->path) && (act->kind == ACT_WRITES || act->kind == ACT_REMOVES);
-    bool git = study->table && study->table->reader == READER_GIT;
-    if ((made || found) && j->set->stops_paths && j->q->mode == MODE_BYPASS && study->table && !git)
+    bool other = study->table && study->table->reader != READER_GIT;
+    if ((made || found) && j->set->stops_paths && j->q->mode == MODE_BYPASS && other)
         note_unknown(j, "its files come from another command, and there are rules against some files");
 }
 
@@ -723,7 +705,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             if (names_protected(act->code, true))
                 note_protected(j, act->code);
             doubt_stops(j, act->why);
-            if (j->set->stops_paths)
+            if (j->set->stops_paths || j->set->stops_hosts)
                 note_unknown(j, act->why);
             if (str_empty(act->code) || judge_text_stops(j, act->code, false))
                 note_unknown(j, act->why);
@@ -773,6 +755,9 @@ void judge_part_stops(struct judging *j, struct node *node, const struct folder 
     redirs_stops(j, node, folder);
     if (node->assign_count)
         doubt_stops(j, "it sets a variable, which may name what another program runs");
+    for (size_t i = 0; i < node->assign_count; i++) /* https_proxy=… */
+        if (judge_names_host(j, node->words[i].text))
+            note_unknown(j, "it sets a variable that names a host, and a rule speaks against that");
     if (node->assign_count == node->word_count) {
         struct node values = {.words = node->words, .word_count = node->word_count};
         secrets_stop(j, &values);
