@@ -28,8 +28,8 @@ static void made(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct session_search *s = change->op.owner;
-    if (change->op.err.code != ERR_OK && change->op.err.code != ERR_CONFLICT)
-        give(s, NULL, &change->op.err);
+    if (change->op.err && change->op.err->code != ERR_CONFLICT)
+        give(s, NULL, change->op.err);
     else
         find(s);
 }
@@ -72,14 +72,13 @@ static void make(struct session_search *s)
 static void found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct session_search *s = op->owner;
     struct err missing = {.code = ERR_OK};
     bool bound = !str_empty(s->x->token->session);
-    if (err->code != ERR_OK) {
-        give(s, NULL, err);
+    if (op->err) {
+        give(s, NULL, op->err);
     } else if (session && token_may_see(s->x->token, session)) {
-        give(s, session, err);
+        give(s, session, &missing);
     } else if (session || bound || s->created || s->agent.must_exist) {
         (void)err_set(&missing, ERR_NOT_FOUND, "there is no session for this agent");
         give(s, NULL, &missing);
@@ -90,7 +89,7 @@ static void found(struct op *op)
 
 static void find(struct session_search *s)
 {
-    s->look = (struct session_look){.op = gate_op(NULL, found, s), .id = s->id};
+    s->look = (struct session_look){.op = gate_op(s->x->arena, found, s), .id = s->id};
     gate_session(s->x->gate, &s->look);
 }
 

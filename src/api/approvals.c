@@ -196,15 +196,15 @@ static void answer_lost(struct exchange *x, const struct err *err, const struct 
 /* 202: the answer is stored, the call still waits. */
 static void answer_partial(struct exchange *x, const struct decide *decide)
 {
-    exchange_object(x, err_http(decide->op.err.code), J("toolCallId", decide->call_id),
-                    J("sessionId", decide->session), J("message", decide->op.err.text), J("have", decide->have),
+    exchange_object(x, err_http(decide->op.err->code), J("toolCallId", decide->call_id),
+                    J("sessionId", decide->session), J("message", decide->op.err->text), J("have", decide->have),
                     J("need", decide->need));
 }
 
 bool exchange_undecided(struct exchange *x, const struct decide *decide)
 {
-    const struct err *err = &decide->op.err;
-    if (err->code == ERR_OK)
+    const struct err *err = decide->op.err;
+    if (!err)
         return false;
     if (err->code == ERR_ALREADY_DECIDED)
         answer_lost(x, err, &decide->call);

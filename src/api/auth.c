@@ -258,10 +258,9 @@ bool auth_gives_folder(struct exchange *x, struct str folder)
 static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct exchange *x = op->owner;
-    if (err->code != ERR_OK)
-        exchange_fail(x, err);
+    if (op->err)
+        exchange_fail(x, op->err);
     else if (!session || !token_may_see(x->token, session))
         exchange_error(x, ERR_NOT_FOUND, "there is no such session");
     else {
@@ -274,7 +273,7 @@ static void session_found(struct op *op)
 void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op))
 {
     struct session_look *look = arena_new(x->arena, struct session_look);
-    *look = (struct session_look){.op = gate_op(NULL, found, x), .id = id};
+    *look = (struct session_look){.op = gate_op(x->arena, found, x), .id = id};
     gate_session(x->gate, look);
 }
 
@@ -295,11 +294,10 @@ struct thread_search {
 static void thread_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct exchange *x = op->owner;
     const struct thread_search *search = x->state;
-    if (err->code != ERR_OK)
-        exchange_fail(x, err);
+    if (op->err)
+        exchange_fail(x, op->err);
     else if (!session || !token_may_see(x->token, session) || !session_thread_find(session, search->thread))
         exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
     else {
@@ -323,7 +321,7 @@ struct rc exchange_name_session(struct exchange *x, struct str *ret_session, str
     return api_query_text(x, "session", ret_session, err);
 }
 
-static void failed(struct op *op) { exchange_fail(op->owner, &op->err); }
+static void failed(struct op *op) { exchange_fail(op->owner, op->err); }
 
 /* `viewer` makes the gate apply the token's own limits (its session, its folders) when it looks for sessions and
  * calls. */

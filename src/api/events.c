@@ -235,8 +235,8 @@ static void stream_if_known(struct exchange *x)
 static void caught_up_with_nodes(struct op *op)
 {
     struct exchange *x = op->owner;
-    if (op->err.code != ERR_OK)
-        exchange_fail(x, &op->err);
+    if (op->err)
+        exchange_fail(x, op->err);
     else
         stream_if_known(x);
 }

@@ -11,8 +11,8 @@ static void answer_history(struct op *op)
         history_free(history);
         return;
     }
-    if (op->err.code != ERR_OK) {
-        exchange_fail(x, &op->err);
+    if (op->err) {
+        exchange_fail(x, op->err);
     } else {
         gate_write_history(&out, history, x->token->scopes & SCOPE_DECIDE);
         exchange_answer(x, 200, &buf);
@@ -26,16 +26,16 @@ static void session_looked(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     struct exchange *x = op->owner;
-    bool gone = op->err.code == ERR_GONE && (str_empty(x->token->session) ? (x->token->scopes & SCOPE_SEE_ALL) != 0
+    bool gone = gate_op_code(op) == ERR_GONE && (str_empty(x->token->session) ? (x->token->scopes & SCOPE_SEE_ALL) != 0
                                                                          : str_eq(x->token->session, x->params[0]));
-    if (op->err.code != ERR_OK && !gone) {
-        exchange_fail(x, &op->err);
+    if (op->err && !gone) {
+        exchange_fail(x, op->err);
         return;
     }
     EXCHANGE_REFUSE(x, !gone && (!session || !token_may_see(x->token, session)), ERR_NOT_FOUND,
                     "there is no such session");
     struct history *history = history_new(x->params[0], x->params[1]);
-    history->op = gate_op(NULL, answer_history, x);
+    history->op = gate_op(x->arena, answer_history, x);
     gate_read_history(x->gate, history);
 }
 

@@ -159,13 +159,13 @@ static void asked(struct op *op)
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     if (!h->gone && auth_revoked(h->x))
         return;
-    if (ask->op.err.code == ERR_CALL_DIFFERS && h->joins && !h->joined) {
+    if (gate_op_code(&ask->op) == ERR_CALL_DIFFERS && h->joins && !h->joined) {
         h->joined = true;
-        ask->op.err = (struct err){.code = ERR_OK};
+        ask->op.err = NULL;
         ask->thread = STR_NONE;
         gate_status(h->x->gate, ask);
-    } else if (ask->op.err.code != ERR_OK) {
-        refuse(h, ask->op.err.text);
+    } else if (ask->op.err) {
+        refuse(h, ask->op.err->text);
     } else if (ask->call->status == CALL_AWAITING && ask->released && !h->gone) { /* the hook repeats its request */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
     } else if (ask->call->status == CALL_AWAITING && h->gone) {

@@ -123,12 +123,15 @@ static struct statement request_statement(struct exchange *x)
 static void key_used(struct op *op)
 {
     struct exchange *x = op->owner;
+    struct err err;
     x->waits_for_key = false;
-    x->key_used = op->err.code == ERR_OK && rc_ok(auth_allow(x->token, x->route->right, &op->err));
-    if (x->key_used)
-        x->route->handle(x);
-    else
-        exchange_fail(x, &op->err);
+    if (op->err) {
+        exchange_fail(x, op->err);
+        return;
+    }
+    EXCHANGE_TRY(x, auth_allow(x->token, x->route->right, &err));
+    x->key_used = true;
+    x->route->handle(x);
 }
 
 /* For requests that loosen something. The nonce is spent in the store first; then the handler runs again with

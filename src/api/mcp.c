@@ -158,8 +158,8 @@ static void asked(struct op *op)
     struct mcp_call_held *held = ask->op.owner;
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
     bool left = held->begun ? !held->stream : !held->x->http->connection;
-    if (ask->op.err.code != ERR_OK) {
-        refuse(held, ask->op.err.text);
+    if (ask->op.err) {
+        refuse(held, ask->op.err->text);
     } else if (ask->call->status != CALL_AWAITING) {
         mcp_answer_call(&line, &held->message, ask->call);
         give(held, &line);

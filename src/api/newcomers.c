@@ -50,8 +50,8 @@ static void caught_up(struct op *op)
     struct newcomer *newcomer = op->owner;
     struct exchange *x = newcomer->x;
     struct err ignored;
-    if (op->err.code != ERR_OK) {
-        exchange_fail(x, &op->err);
+    if (op->err) {
+        exchange_fail(x, op->err);
         return;
     }
     if (rc_bad(auth_identify(x, &ignored)))

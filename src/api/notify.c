@@ -41,13 +41,13 @@ void api_deliveries_list(struct exchange *x)
 static void tested(struct op *op)
 {
     struct exchange *x = op->owner;
-    if (op->err.code == ERR_NOT_FOUND) {
-        exchange_fail(x, &op->err);
+    if (gate_op_code(op) == ERR_NOT_FOUND) {
+        exchange_fail(x, op->err);
         return;
     }
-    exchange_object(x, 200, J_BOOL("sent", op->err.code == ERR_OK),
+    exchange_object(x, 200, J_BOOL("sent", !op->err),
                     J("status", ((const struct notify_test *)op)->status),
-                    J("error", op->err.code == ERR_OK ? STR_NONE : str_of(op->err.text)));
+                    J("error", op->err ? str_of(op->err->text) : STR_NONE));
 }
 
 void api_channels_test(struct exchange *x)
@@ -177,11 +177,11 @@ static void answered(struct op *op)
 {
     const struct notify_taking *taking = (const struct notify_taking *)op;
     struct exchange *x = op->owner;
-    enum err_code code = op->err.code;
+    enum err_code code = gate_op_code(op);
     if (code == ERR_ALREADY_DECIDED || code == ERR_MORE_PEOPLE)
         (void)exchange_undecided(x, &taking->decide);
     else if (code != ERR_OK)
-        refuse(x, &op->err);
+        refuse(x, op->err);
     else
         exchange_decided(x, &taking->decide);
 }
@@ -205,8 +205,8 @@ void api_answers_take(struct exchange *x)
 /* Slack shows whoever pressed an error unless it gets a 200; what became of the call stands in the message. */
 static void press_taken(struct op *op)
 {
-    if (op->err.code != ERR_OK)
-        log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", op->err.text));
+    if (op->err)
+        log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", op->err->text));
     answer_empty(op->owner, 200);
 }
 

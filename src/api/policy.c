@@ -56,7 +56,7 @@ static void answer_rule(struct exchange *x, const struct err *err)
 {
     const struct addition *addition = x->state;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    if (err->code != ERR_OK) {
+    if (err) {
         exchange_fail(x, err);
         return;
     }
@@ -64,8 +64,8 @@ static void answer_rule(struct exchange *x, const struct err *err)
     exchange_answer(x, 201, &buf);
 }
 
-static void user_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
-static void session_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
+static void user_rule_added(struct op *op) { answer_rule(op->owner, op->err); }
+static void session_rule_added(struct op *op) { answer_rule(op->owner, op->err); }
 
 /* The other settings stay as they are: -1 stands for "no change" of the timeout. */
 static void add_to_session(struct exchange *x, const struct session *session)
@@ -106,14 +106,14 @@ void api_policy_add(struct exchange *x)
 
 static void answer_gone(struct exchange *x, const struct err *err)
 {
-    if (err->code != ERR_OK)
+    if (err)
         exchange_fail(x, err);
     else
         exchange_object(x, 200, J("removed", x->params[0]));
 }
 
-static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
-static void session_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
+static void user_rule_gone(struct op *op) { answer_gone(op->owner, op->err); }
+static void session_rule_gone(struct op *op) { answer_gone(op->owner, op->err); }
 
 /* Checks the signature for removing a rule: needed for a deny or ask, because without it more calls are allowed. */
 static bool may_go(struct exchange *x, struct str effect)
@@ -200,8 +200,8 @@ static void change_made(struct op *op)
     struct rule_change *change = (struct rule_change *)op;
     struct exchange *x = change->op.owner;
     struct replacement *replacement = x->state;
-    if (change->op.err.code != ERR_OK) {
-        exchange_fail(x, &change->op.err);
+    if (change->op.err) {
+        exchange_fail(x, change->op.err);
         return;
     }
     replacement->at++;

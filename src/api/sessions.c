@@ -92,9 +92,9 @@ static void session_changed(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct exchange *x = change->op.owner;
-    bool known = change->op.err.code == ERR_CONFLICT && !str_empty(change->new_id);
-    if (change->op.err.code != ERR_OK && !known)
-        exchange_fail(x, &change->op.err);
+    bool known = gate_op_code(&change->op) == ERR_CONFLICT && !str_empty(change->new_id);
+    if (change->op.err && !known)
+        exchange_fail(x, change->op.err);
     else
         exchange_with_session(x, change->id, answer_session);
 }

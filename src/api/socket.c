@@ -195,11 +195,11 @@ static void subscribe_if_known(struct subscription *s)
 static void caught_up_with_nodes(struct op *op)
 {
     struct subscription *s = op->owner;
-    if (op->err.code == ERR_OK) {
+    if (!op->err) {
         subscribe_if_known(s);
         return;
     }
-    send_error(s->channel, s->id, err_wire(op->err.code), op->err.text);
+    send_error(s->channel, s->id, err_wire(op->err->code), op->err->text);
     subscription_free(s);
 }
 
@@ -211,7 +211,7 @@ static void begin_subscription(struct subscription *s)
         subscribe_if_known(s);
         return;
     }
-    s->catch_up = gate_op(NULL, caught_up_with_nodes, s);
+    s->catch_up = gate_op(&s->arena, caught_up_with_nodes, s);
     gate_catch_up(gate, &s->catch_up);
 }
 
@@ -227,11 +227,11 @@ static void subscription_free(struct subscription *s)
 static void scope_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
+    const struct err *err = op->err;
     struct subscription *s = op->owner;
     struct socket_channel *channel = s->channel;
     bool thread_missing = session && s->scope.thread.n && !session_thread_find(session, s->scope.thread);
-    if (err->code != ERR_OK)
+    if (err)
         send_error(channel, s->id, err_wire(err->code), err->text);
     else if (!session || !token_may_see(channel->token, session) || thread_missing)
         send_error(channel, s->id, "not_found", "there is no such session or thread");
@@ -287,7 +287,7 @@ static void on_subscribe(struct socket_channel *channel, const struct json *mess
         begin_subscription(s);
         return;
     }
-    s->look = (struct session_look){.op = gate_op(NULL, scope_found, s), .id = s->scope.session};
+    s->look = (struct session_look){.op = gate_op(&s->arena, scope_found, s), .id = s->scope.session};
     gate_session(channel->api->gate, &s->look);
 }
 

@@ -57,8 +57,8 @@ void terminal_act_free(struct terminal_act *act)
 void terminal_act_done(struct op *op)
 {
     struct terminal_act *act = op->owner;
-    if (op->err.code != ERR_OK)
-        terminal_error(act->terminal, act->id, str_of(op->err.text));
+    if (op->err)
+        terminal_error(act->terminal, act->id, str_of(op->err->text));
     terminal_act_free(act);
 }
 
@@ -111,12 +111,12 @@ static void decided(struct op *op)
     struct terminal_act *act = decide->op.owner;
     struct view *view = terminal_view_find(act->terminal, decide->session);
     struct terminal_ask *asked = view ? map_get(&view->calls, decide->call_id) : NULL;
-    if (decide->op.err.code != ERR_OK) {
-        terminal_error(act->terminal, act->id, str_of(decide->op.err.text));
+    if (decide->op.err) {
+        terminal_error(act->terminal, act->id, str_of(decide->op.err->text));
         if (asked)
             asked->answered = false; /* the decision failed: the call may be answered again */
     }
-    if (decide->op.err.code == ERR_ALREADY_DECIDED && view)
+    if (gate_op_code(&decide->op) == ERR_ALREADY_DECIDED && view)
         terminal_view_send_status(view, decide->call_id, decide->call.decision, decide->call.feedback);
     terminal_act_free(act);
 }
@@ -220,12 +220,11 @@ static struct rc read_cursor(const struct json *message, struct cursor *ret_curs
 static void attach_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
     struct view *view = NULL;
-    if (err->code != ERR_OK)
-        terminal_error(terminal, act->id, str_of(err->text));
+    if (op->err)
+        terminal_error(terminal, act->id, str_of(op->err->text));
     else if (!session || !token_may_see(terminal->token, session))
         terminal_refuse(terminal, act->id, &(struct err){ERR_NOT_FOUND, "there is no such session"});
     else if (terminal->socket && terminal_view_find(terminal, session->id))
@@ -256,7 +255,8 @@ static void on_attach(struct terminal *terminal, const struct json *message)
     }
     struct terminal_act *act = terminal_act_new(terminal, message);
     act->after = after;
-    act->look = (struct session_look){.op = gate_op(NULL, attach_found, act), .id = arena_str(&act->arena, session)};
+    act->look = (struct session_look){.op = gate_op(&act->arena, attach_found, act),
+                                      .id = arena_str(&act->arena, session)};
     gate_session(terminal->api->gate, &act->look);
 }
 

@@ -111,11 +111,11 @@ static void loosened(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct terminal_act *act = change->op.owner;
-    if (change->op.err.code == ERR_OK) {
+    if (!change->op.err) {
         execute(act);
         return;
     }
-    terminal_error(act->terminal, act->id, str_of(change->op.err.text));
+    terminal_error(act->terminal, act->id, str_of(change->op.err->text));
     act->next = (struct run_op){.op = gate_op(&act->arena, cancelled, act), .session = act->start.session,
                                 .thread = act->start.thread, .id = act->start.id, .actor = act->start.actor};
     runtime_cancel(act->terminal->api->runtime, &act->next);
@@ -135,10 +135,10 @@ static void started(struct op *op)
     struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
     struct view *view = terminal_view_find(terminal, start->session);
-    if (op->err.code != ERR_OK) {
+    if (op->err) {
         if (view && !view->watching)
             terminal_view_free(view);
-        fail(act, str_of(op->err.text));
+        fail(act, str_of(op->err->text));
         return;
     }
     if (view && act->id.n) {
@@ -167,10 +167,10 @@ static void tightened(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct terminal_act *act = change->op.owner;
-    if (change->op.err.code == ERR_OK)
+    if (!change->op.err)
         make_run(act);
     else
-        fail(act, str_of(change->op.err.text));
+        fail(act, str_of(change->op.err->text));
 }
 
 static struct str effect_of(const struct session *session, const char *tool)
@@ -234,11 +234,10 @@ static void read_settings(struct terminal_act *act, const struct session *sessio
 static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
-    if (err->code != ERR_OK || !terminal->socket) {
-        fail(act, str_of(err->text));
+    if (op->err || !terminal->socket) {
+        fail(act, op->err ? str_of(op->err->text) : STR_NONE);
         return;
     }
     if (!session || !token_may_see(terminal->token, session)) {
@@ -268,7 +267,7 @@ static void session_found(struct op *op)
 
 static void go_on(struct terminal_act *act)
 {
-    act->look = (struct session_look){.op = gate_op(NULL, session_found, act), .id = act->order->session};
+    act->look = (struct session_look){.op = gate_op(&act->arena, session_found, act), .id = act->order->session};
     gate_session(act->terminal->api->gate, &act->look);
 }
 
@@ -279,8 +278,8 @@ static void session_made(struct op *op)
     struct session_change *change = (struct session_change *)op;
     struct terminal_act *act = change->op.owner;
     struct terminal *terminal = act->terminal;
-    if (change->op.err.code != ERR_OK || !terminal->socket) {
-        fail(act, str_of(change->op.err.text));
+    if (op->err || !terminal->socket) {
+        fail(act, op->err ? str_of(op->err->text) : STR_NONE);
         return;
     }
     if (!terminal_view_new(terminal, change->id, change->thread)) {

@@ -9,8 +9,8 @@ static void answer_file(struct op *op)
 {
     struct named_file *file = (struct named_file *)op;
     struct exchange *x = file->op.owner;
-    if (file->op.err.code != ERR_OK) {
-        exchange_fail(x, &file->op.err);
+    if (file->op.err) {
+        exchange_fail(x, file->op.err);
     } else {
         exchange_object(x, 200, J("toolCallId", x->params[1]), J("content", file->text),
                         J_RAW("preview", file->preview));
@@ -32,8 +32,7 @@ static void call_read(struct read *read)
         file->name = arena_str(&file->arena, calls[0].name);
         file->input = arena_str(&file->arena, calls[0].input);
         file->root = arena_str(&file->arena, *(const struct str *)x->state);
-        file->op.done = answer_file;
-        file->op.owner = x;
+        file->op = gate_op(&file->arena, answer_file, x);
         gate_read_named_file(x->gate, file);
     }
     read_free(read);

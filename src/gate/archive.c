@@ -36,7 +36,7 @@ struct archivist {
 static void finish(struct archivist *archivist)
 {
     struct gate_archiving *archiving = archivist->archiving;
-    archiving->op.err = archivist->err;
+    gate_op_take(&archiving->op, &archivist->err);
     archive_plan_free(archivist->plan, archivist->err.code == ERR_OK);
     archivist->gate->archivist = NULL;
     waker_free(archivist->waker);
@@ -163,7 +163,7 @@ void gate_archive(struct gate *gate, struct gate_archiving *archiving)
     archiving->result = (struct archive_result){0};
     archiving->op.gate = gate;
     if (gate->archivist) {
-        (void)err_set(&archiving->op.err, ERR_CONFLICT, "sessions are being archived already");
+        (void)err_set(gate_op_fail(&archiving->op), ERR_CONFLICT, "sessions are being archived already");
         op_end(&archiving->op);
         return;
     }

@@ -19,7 +19,7 @@ static void caught_up(struct read *read)
         start_catching_up(gate);
     while (served) {
         struct op *next = served->next;
-        served->err = err;
+        gate_op_take(served, &err);
         op_end(served);
         served = next;
     }

@@ -59,7 +59,7 @@ void gate_change_rule(struct gate *gate, struct rule_change *change)
     change->op.gate = gate;
     bool known = str_is(change->change, "removed") || str_is(change->change, "bound");
     if (known && !rules_find(gate, change->id)) {
-        (void)err_set(&change->op.err, ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
+        (void)err_set(gate_op_fail(&change->op), ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
                       STR_ARG(change->id));
         op_end(&change->op);
         return;

@@ -191,9 +191,14 @@ static void prepare(struct op *op, struct arena *scratch)
 {
     struct execute *execute = (struct execute *)op;
     struct execution *x = execute->inner;
+    struct err err;
     (void)scratch;
-    if (!op->session || rc_bad(json_parse(&x->arena, call_effective_input(&execute->state), &x->input, &op->err)))
+    if (!op->session)
         return;
+    if (rc_bad(json_parse(&x->arena, call_effective_input(&execute->state), &x->input, &err))) {
+        gate_op_take(op, &err);
+        return;
+    }
     x->root = arena_str(&x->arena, op->session->cwd);
     execute->mode = arena_str(&x->arena, op->session->mode);
     if (is_command(x))

@@ -119,6 +119,7 @@ struct named_file {
     bool is_here, is_new;          /* the folder can be opened; with ERR_NOT_FOUND: the call would make the file */
     struct gate *gate;             /* this and the next are private to the gate */
     struct job job;
+    struct err err;                /* set by a worker */
 };
 struct named_file *named_file_new(void);
 void named_file_free(struct named_file *file);

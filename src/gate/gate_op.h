@@ -30,12 +30,12 @@ struct due_place {
 /* The head of every operation. Belongs to the caller, who must keep it until `done` is called; the gate links
  * it meanwhile. */
 struct op {
-    struct arena *arena;        /* owned by the caller */
+    struct arena *arena;        /* owned by the caller; never NULL: an error is put there */
     void (*done)(struct op *op);
     void (*failed)(struct op *op); /* called instead of `done` when there is an error; may be NULL */
     void *owner;                /* for `done` */
     const struct token *viewer; /* sessions it may not see are treated as absent; NULL: Nod itself, sees all */
-    struct err err;             /* the answer: code ERR_OK when it went well */
+    const struct err *err;      /* the answer: NULL when it went well; in the arena */
     /* private to the gate */
     struct gate *gate;
     void (*step)(struct core *core, struct op *op, struct now now, struct out *out);
@@ -60,14 +60,33 @@ struct op {
 
 static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op), void *owner)
 {
+    CHECK(arena);
     return (struct op){.arena = arena, .done = done, .owner = owner};
 }
+
+/* The operation has failed: the caller fills in why. Most never do, and one that waits should be small, so that there
+ * is no room for the words before. */
+static inline struct err *gate_op_fail(struct op *op)
+{
+    struct err *err = arena_new(op->arena, struct err);
+    op->err = err;
+    return err;
+}
+
+/* The operation has the outcome of something else: it fails if that has failed. */
+static inline void gate_op_take(struct op *op, const struct err *err)
+{
+    if (err->code != ERR_OK)
+        *gate_op_fail(op) = *err;
+}
+
+static inline enum err_code gate_op_code(const struct op *op) { return op->err ? op->err->code : ERR_OK; }
 
 /* Tells the owner that the operation is over; for the gate, and for others who serve operations of their own (runtime,
  * notify). */
 static inline void gate_op_tell(struct op *op)
 {
-    (op->failed && op->err.code != ERR_OK ? op->failed : op->done)(op);
+    (op->failed && op->err ? op->failed : op->done)(op);
 }
 
 /* One event that is kept, under at most one need. Structs for changes of sessions, tokens, rules and keys, and for

@@ -22,7 +22,8 @@ struct history {
     struct op op;            /* ERR_NOT_FOUND: there is no such call */
     struct read *read;       /* READ_CALL of its session; the events come back in it */
     struct str archive;      /* the archive's name; empty: it is in the store */
-    struct job job;          /* private to the gate */
+    struct job job;          /* this and the next are private to the gate */
+    struct err err;          /* of the archive, set by a worker */
 };
 struct history *history_new(struct str session, struct str call);
 void history_free(struct history *history);

@@ -26,8 +26,8 @@ void history_free(struct history *history)
 
 static void end(struct history *history)
 {
-    if (history->op.err.code == ERR_OK && history->read->event_count == 0)
-        (void)err_set(&history->op.err, ERR_NOT_FOUND, "there is no such call");
+    if (!history->op.err && history->read->event_count == 0)
+        (void)err_set(gate_op_fail(&history->op), ERR_NOT_FOUND, "there is no such call");
     op_end(&history->op);
 }
 
@@ -38,14 +38,19 @@ static void read_archive(struct job *job)
     struct arena *arena = &history->read->arena;
     struct archive *archive = NULL;
     struct str path = arena_printf(arena, "%s/%.*s", history->op.gate->archive_folder, STR_ARG(history->archive));
-    if (rc_bad(archive_open(arena_c(arena, path), &archive, &history->op.err)))
+    if (rc_bad(archive_open(arena_c(arena, path), &archive, &history->err)))
         return;
-    if (rc_ok(archive_read(archive, history->read, &history->op.err)))
-        history->op.err = history->read->err;
+    if (rc_ok(archive_read(archive, history->read, &history->err)))
+        history->err = history->read->err;
     archive_close(archive);
 }
 
-static void archive_is_read(struct job *job) { end(job->arg); }
+static void archive_is_read(struct job *job)
+{
+    struct history *history = job->arg;
+    gate_op_take(&history->op, &history->err);
+    end(history);
+}
 
 /* Finds the archive file into which the session was moved; false when it was not moved. */
 static bool find_archive(struct history *history)
@@ -63,7 +68,7 @@ static bool find_archive(struct history *history)
 static void events_read(struct read *read)
 {
     struct history *history = read->arg;
-    history->op.err = read->err;
+    gate_op_take(&history->op, &read->err);
     if (read->err.code != ERR_OK || read->event_count || !find_archive(history)) {
         end(history);
         return;

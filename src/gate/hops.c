@@ -33,10 +33,9 @@ static const struct json *input_of(struct arena *arena, struct str url)
 static void judge(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct hop *hop = op->owner;
     const struct hops *hops = hop->hops;
-    if (err->code == ERR_OK && session) {
+    if (!op->err && session) {
         struct tool_facts facts = tool_facts(STR("WebFetch"), input_of(&hop->arena, hop->url));
         struct verdict verdict = gate_judge(hops->gate, &hop->arena, session, &facts, hops->cwd);
         bool by_person = hop->same_place && !hops->by_policy;
@@ -48,7 +47,7 @@ static void judge(struct op *op)
 static void start(struct loop_call *loop_call)
 {
     struct hop *hop = loop_call->arg;
-    hop->look = (struct session_look){.op = gate_op(NULL, judge, hop), .id = hop->hops->session};
+    hop->look = (struct session_look){.op = gate_op(&hop->arena, judge, hop), .id = hop->hops->session};
     gate_session(hop->hops->gate, &hop->look);
 }
 

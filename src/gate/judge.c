@@ -3,6 +3,7 @@
 #include "gate/boxes.h"
 #include "gate/inner.h"
 
+#include "base/local.h"
 #include "event/shapes.h"
 #include "tools/tools.h"
 
@@ -62,7 +63,7 @@ static bool is_revoked(struct op *op, struct str by)
 {
     if (!tokens_revoked(op->gate, by))
         return false;
-    (void)err_set(&op->err, ERR_UNAUTHENTICATED, "this token was revoked");
+    (void)err_set(gate_op_fail(op), ERR_UNAUTHENTICATED, "this token was revoked");
     return true;
 }
 
@@ -99,11 +100,14 @@ void judge_ask(struct op *op, struct arena *scratch)
 {
     struct ask *ask = (struct ask *)op;
     struct gate *gate = op->gate;
+    struct err err NOT_ZEROED;
     if (!op->session || is_revoked(op, ask->by))
         return;
     struct tool_facts facts = tool_facts_from(scratch, ask->dialect, ask->name, ask->input);
-    if (rc_bad(tool_facts_check(&facts, &op->err)))
+    if (rc_bad(tool_facts_check(&facts, &err))) {
+        gate_op_take(op, &err);
         return;
+    }
     facts.hints = ask->hints;
     struct verdict *verdict = arena_new(scratch, struct verdict);
     *verdict = gate_judge(gate, scratch, op->session, &facts, ask->cwd);
@@ -161,14 +165,19 @@ void judge_check_decide(struct op *op)
 {
     struct decide *d = (struct decide *)op;
     const struct open *open = open_find(op->gate, d->session, d->call_id);
+    struct err err NOT_ZEROED;
     CHECK(open);
     if (is_revoked(op, d->by))
         return; /* the token was revoked while the call was read from the store */
     if (decide_is_definition(d, open) && tokens_bound(op->gate, d->by))
-        (void)err_set(&op->err, ERR_SESSION_BOUND,
+        (void)err_set(gate_op_fail(op), ERR_SESSION_BOUND,
                       "this token is bound to one session, and what servers offer holds for all");
-    else if (str_empty(d->signature) && rc_ok(signed_check(op->gate, d, open, &op->err)))
+    else if (!str_empty(d->signature))
+        return;
+    else if (rc_ok(signed_check(op->gate, d, open, &err)))
         d->person = signed_person(op->gate, d);
+    else
+        gate_op_take(op, &err);
 }
 
 /* A person may change a call, but not into one that the rules deny. */
@@ -176,14 +185,17 @@ static void judge_edited(struct decide *d)
 {
     struct op *op = &d->op;
     const struct open *open = open_find(op->gate, d->session, d->call_id);
+    struct err err;
     if (!open)
         return; /* somebody was faster */
     struct tool_facts facts = tool_facts_from(op->arena, STR_NONE, open->name, d->updated_input);
-    if (rc_bad(tool_facts_check(&facts, &op->err)))
+    if (rc_bad(tool_facts_check(&facts, &err))) {
+        gate_op_take(op, &err);
         return;
+    }
     struct verdict verdict = gate_judge(op->gate, op->arena, op->session, &facts, STR_NONE);
     if (verdict.effect == EFFECT_DENY)
-        (void)err_set(&op->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
+        (void)err_set(gate_op_fail(op), ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
 }
 
 /* Allow always without rules: chooses the narrowest rules that allow this call. */
@@ -255,11 +267,17 @@ void judge_decide(struct op *op, struct arena *scratch)
     const struct json *list = NULL;
     bool always = d->decision == DECISION_ALLOW_ALWAYS, for_session = d->decision == DECISION_ALLOW_SESSION;
     const struct open *open = open_find(op->gate, d->session, d->call_id);
-    if (is_revoked(op, d->by) || (open && rc_bad(signed_check(op->gate, d, open, &op->err))) ||
-        (!d->updated_input && !always && !for_session))
+    struct err err;
+    if (is_revoked(op, d->by))
+        return;
+    if (open && rc_bad(signed_check(op->gate, d, open, &err))) {
+        gate_op_take(op, &err);
+        return;
+    }
+    if (!d->updated_input && !always && !for_session)
         return;
     if (!op->session) {
-        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such session");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such session");
         return;
     }
     if (d->updated_input)

@@ -29,7 +29,7 @@ static void read_file(struct job *job)
     struct named_file *file = job->arg;
     struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root, .hides = hides,
                            .asker = file->gate, .link = file->gate->link};
-    if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
+    if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->err)))
         return;
     struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
     use.name = facts.name;
@@ -38,17 +38,18 @@ static void read_file(struct job *job)
     if (!str_empty(facts.patch))
         file->preview = tool_named_patch(&use, facts.patch);
     else if (facts.class != TOOL_EDIT)
-        (void)tool_named_picture(&use, &file->preview, &file->op.err).code;
-    else if (rc_ok(tool_named_file(&use, &file->text, &file->op.err))) {
+        (void)tool_named_picture(&use, &file->preview, &file->err).code;
+    else if (rc_ok(tool_named_file(&use, &file->text, &file->err))) {
         use.seen = use.link ? NULL : &file->text;
         file->preview = tool_look(&use).preview;
-    } else if (file->op.err.code == ERR_NOT_FOUND && str_is(use.name, "Write"))
+    } else if (file->err.code == ERR_NOT_FOUND && str_is(use.name, "Write"))
         file->is_new = file->is_here;
 }
 
 static void file_is_read(struct job *job)
 {
     struct named_file *file = job->arg;
+    gate_op_take(&file->op, &file->err);
     op_end(&file->op);
 }
 
@@ -104,7 +105,7 @@ static void keep_found(struct ask *ask, const struct named_file *file)
 {
     const struct json *preview = NULL;
     ARENA_SCOPE(scratch);
-    bool shows = file->op.err.code == ERR_OK && !str_empty(file->preview) && (file->is_here || file->gate->link) &&
+    bool shows = !file->op.err && !str_empty(file->preview) && (file->is_here || file->gate->link) &&
                  rc_ok(json_parse(&scratch, file->preview, &preview, NULL)) && preview->type == JSON_OBJECT &&
                  !is_cut(preview);
     JSON_SCOPE(buf, out, IN_FILE_BYTES_MAX);
@@ -145,8 +146,7 @@ void look_work(struct op *op, unsigned work)
     file->name = arena_str(&file->arena, ask->name);
     file->input = arena_str(&file->arena, ask->input->raw);
     file->root = arena_str(&file->arena, ask->look_root);
-    file->op.done = looked;
-    file->op.owner = look;
+    file->op = gate_op(&file->arena, looked, look);
     look->ask = ask;
     look->timer = timer_new(op->gate->loop, look_is_late, look);
     timer_start(look->timer, LOOK_MS);

@@ -149,14 +149,14 @@ static void asked(struct op *op)
 {
     struct net_look *look = op->owner;
     struct ask *ask = &look->ask;
-    if (op->err.code == ERR_CALL_DIFFERS) { /* another command of the session asked first */
+    if (gate_op_code(op) == ERR_CALL_DIFFERS) { /* another command of the session asked first */
         look->ask = (struct ask){.op = gate_op(&look->arena, asked, look), .session = ask->session, .id = ask->id,
                                  .wait_ms = NET_SLICE_MS};
         gate_status(look->net->gate, &look->ask);
         return;
     }
-    if (op->err.code != ERR_OK)
-        decide(look, false, arena_str(&look->arena, str_of(op->err.text)));
+    if (op->err)
+        decide(look, false, arena_str(&look->arena, str_of(op->err->text)));
     else if (call_allowed(ask->call))
         decide(look, true, STR_NONE);
     else if (ask->call->decision == DECISION_TIMEOUT || ask->call->decision == DECISION_CANCELLED)
@@ -173,7 +173,7 @@ static void judged(struct op *op)
     struct net_look *look = op->owner;
     const struct net_host *net = look->net;
     const struct session *session = look->session.session;
-    if (op->err.code != ERR_OK || !session) {
+    if (op->err || !session) {
         decide(look, false, STR("the session cannot be read"));
         loop_call_finish(&look->loop_call);
         return;

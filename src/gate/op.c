@@ -119,7 +119,7 @@ void ops_wake(struct gate *gate)
 
 static void begin(struct gate *gate, struct op *op, unsigned phase)
 {
-    CHECK(op->done);
+    CHECK(op->done && op->arena);
     op->gate = gate;
     op->phase = phase;
     if (op->finding == FIND_NAMED)

@@ -27,7 +27,7 @@ static void answer(struct session_slot *slot, const struct err *err)
     while (op) {
         struct op *next = op->next;
         if (op->lends_session) {
-            op->err = *err;
+            gate_op_take(op, err);
             op->phase = slot->session ? LOOK_FOUND : LOOK_MISSING;
             op_end(op);
         } else {
@@ -124,7 +124,7 @@ bool sessions_lend(struct gate *gate, struct session_look *look)
 {
     struct session_slot *slot = map_get(&gate->sessions, look->id);
     look->session = slot ? slot->session : NULL;
-    if (look->session || look->op.err.code != ERR_OK || look->op.phase == LOOK_MISSING)
+    if (look->session || look->op.err || look->op.phase == LOOK_MISSING)
         return true;
     gate_session(gate, look);
     return false;

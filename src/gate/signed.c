@@ -161,7 +161,7 @@ static void spent(struct append *append)
     struct key_use *use = append->arg;
     enum append_outcome outcome = append->outcome;
     if (outcome == APPEND_FAILED)
-        use->op.err = append->err;
+        gate_op_take(&use->op, &append->err);
     append_free(append);
     if (outcome == APPEND_REFUSED) /* keys, tokens or rules have changed: perhaps by this very nonce at another node */
         spend(use);
@@ -175,7 +175,7 @@ static void spend(struct key_use *use)
 {
     struct gate *gate = use->op.gate;
     if (key_ring_spent(&gate->keys, use->nonce) || !key_ring_find(&gate->keys, use->key)) {
-        (void)err_set(&use->op.err, ERR_SIGNATURE_REQUIRED, "this signature was used already; sign again");
+        (void)err_set(gate_op_fail(&use->op), ERR_SIGNATURE_REQUIRED, "this signature was used already; sign again");
         op_end(&use->op);
         return;
     }

@@ -173,7 +173,7 @@ void gate_change_token(struct gate *gate, struct token_change *change)
     change->op.gate = gate;
     if (revoke && (!known || known->revoked_ms)) {
         if (!known)
-            (void)err_set(&change->op.err, ERR_NOT_FOUND, "there is no token %.*s", STR_ARG(change->id));
+            (void)err_set(gate_op_fail(&change->op), ERR_NOT_FOUND, "there is no token %.*s", STR_ARG(change->id));
         op_end(&change->op);
         return;
     }

@@ -6,11 +6,11 @@
 
 /* ---- an answer ---- */
 
-static void finish(struct notify_taking *taking, struct err err)
+static void finish(struct notify_taking *taking, const struct err *err)
 {
     taking->op.err = err;
-    taking->notify->answers_taken += err.code == ERR_OK;
-    taking->notify->answers_refused += err.code != ERR_OK;
+    taking->notify->answers_taken += !err;
+    taking->notify->answers_refused += err != NULL;
     gate_op_tell(&taking->op);
 }
 
@@ -18,8 +18,8 @@ static void decided(struct op *op)
 {
     struct notify_taking *taking = ((struct decide *)op)->op.owner;
     struct decide *decide = &taking->decide;
-    bool again = op->err.code == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
-    finish(taking, again ? (struct err){0} : op->err);
+    bool again = gate_op_code(op) == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
+    finish(taking, again ? NULL : op->err);
 }
 
 /* An answer with a token from a message: the person behind it must still be able to decide. */
@@ -29,8 +29,10 @@ void notify_take(struct notify *n, struct notify_taking *taking)
     const struct token *person;
     struct decide *decide = &taking->decide;
     struct arena *arena = taking->op.arena;
+    struct err err;
     taking->notify = n;
-    if (rc_bad(notify_find_person(n, taking->token, &answer, &person, &taking->op.err))) {
+    if (rc_bad(notify_find_person(n, taking->token, &answer, &person, &err))) {
+        gate_op_take(&taking->op, &err);
         finish(taking, taking->op.err);
         return;
     }
@@ -107,13 +109,13 @@ struct str polling_answer(struct polling *polling, struct str token)
                           .taking = {.op = gate_op(&poller->arena, press_taken, &press), .token = token},
                           .loop_call = {.start = take_press, .arg = &press}};
     work_call_loop(poller->notify->pollers, &press.loop_call);
-    if (press.taking.op.err.code == ERR_MORE_PEOPLE)
-        return arena_str(&poller->arena, str_of(press.taking.op.err.text));
-    if (press.taking.op.err.code == ERR_OK)
+    if (gate_op_code(&press.taking.op) == ERR_MORE_PEOPLE)
+        return arena_str(&poller->arena, str_of(press.taking.op.err->text));
+    if (!press.taking.op.err)
         return press.taking.decide.decision == DECISION_DENY ? STR("Denied.") : STR("Allowed once.");
     log_line(LOG_WARN, "an answer from a notification was refused", LOG_S("channel", poller->channel->name),
-             LOG_C("why", press.taking.op.err.text));
-    return press.taking.op.err.code == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
+             LOG_C("why", press.taking.op.err->text));
+    return gate_op_code(&press.taking.op) == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
                                                            : STR("This answer is not valid any more. Open Nod.");
 }
 

@@ -220,7 +220,7 @@ void notify_test_channel(struct notify *n, struct notify_test *test)
         send_start(n, s, i);
         return;
     }
-    (void)err_set(&test->op.err, ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json",
+    (void)err_set(gate_op_fail(&test->op), ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json",
                   STR_ARG(test->channel));
     gate_op_tell(&test->op);
 }

@@ -59,7 +59,7 @@ void notify_write_metrics(const struct notify *notify, struct buf *out);
 void notify_write_deliveries(const struct notify *notify, struct json_out *out, struct str call);
 
 struct notify_test {
-    struct op op;            /* op.err: ERR_OK: it was taken */
+    struct op op;            /* op.err: NULL: it was taken */
     struct str channel, person;
     long status;             /* HTTP status of the receiver; 0: no response */
 };

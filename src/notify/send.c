@@ -105,7 +105,8 @@ static void done(struct job *job)
     note_outcome(&n->config.channels[s->channel], s);
     if (s->test) {
         s->test->status = s->sending.status;
-        s->test->op.err = s->sent ? (struct err){0} : s->err;
+        if (!s->sent)
+            gate_op_take(&s->test->op, &s->err);
         gate_op_tell(&s->test->op);
     }
     for (size_t i = 0; i < s->count; i++)
@@ -277,6 +278,7 @@ static void claim(struct notify *n, struct send_job *s, struct delivery *deliver
 
 struct title_look {
     struct session_look look;
+    struct arena arena;
     struct notify *notify;
     struct delivery *delivery;
 };
@@ -290,10 +292,9 @@ static void title_known(struct op *op)
     struct delivery *delivery = title->delivery;
     const struct session *session = title->look.session;
     const char *pattern = n->config.routes[delivery->route].only.session;
-    delivery->fits = op->err.code != ERR_OK || !session ||
-                     fnmatch(pattern, arena_c(&scratch, session->title), 0) == 0;
+    delivery->fits = op->err || !session || fnmatch(pattern, arena_c(&scratch, session->title), 0) == 0;
     n->busy--;
-    free(title);
+    arena_free(title);
     if (delivery->fits) {
         outbox_place(n, delivery);
     } else {
@@ -307,7 +308,8 @@ static void look_at_title(struct notify *n, struct delivery *delivery)
 {
     struct title_look *title = heap_new(sizeof *title);
     *title = (struct title_look){.notify = n, .delivery = delivery};
-    title->look = (struct session_look){.op = gate_op(NULL, title_known, title), .id = delivery->asked->session};
+    title->look = (struct session_look){.op = gate_op(&title->arena, title_known, title),
+                                        .id = delivery->asked->session};
     delivery->state = CLAIMING;
     n->busy++;
     gate_session(n->options.gate, &title->look);

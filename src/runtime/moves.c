@@ -23,9 +23,9 @@ static void created(struct append *append)
 {
     struct run_op *start = append->arg;
     if (append->outcome == APPEND_FAILED)
-        start->op.err = append->err;
+        gate_op_take(&start->op, &append->err);
     else if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&start->op.err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
+        (void)err_set(gate_op_fail(&start->op), ERR_CONFLICT, "the thread got another run meanwhile; try again");
     append_free(append);
     gate_op_tell(&start->op);
 }
@@ -68,13 +68,13 @@ static void statuses_read(struct read *read)
 {
     struct run_op *start = read->arg;
     struct run_state state = {0};
-    start->op.err = read->err;
+    gate_op_take(&start->op, &read->err);
     bool there = run_state_of(start->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
-    if (start->op.err.code == ERR_OK && there && !run_status_over(state.status))
-        (void)err_set(&start->op.err, ERR_CONFLICT, "the thread has a run that is %s; cancel it or wait",
+    if (!start->op.err && there && !run_status_over(state.status))
+        (void)err_set(gate_op_fail(&start->op), ERR_CONFLICT, "the thread has a run that is %s; cancel it or wait",
                       run_status_name(state.status));
-    if (start->op.err.code == ERR_OK)
+    if (!start->op.err)
         keep_start(start, state.status_seq);
     else
         gate_op_tell(&start->op);
@@ -114,7 +114,7 @@ static void keep_move(struct run_op *op, const struct run_state *from, enum run_
 
 static void go_now(struct run_op *go)
 {
-    if (go->op.err.code == ERR_OK)
+    if (!go->op.err)
         runtime_wake(go->runtime, go->session, go->thread);
     gate_op_tell(&go->op);
 }
@@ -123,7 +123,7 @@ static void go_kept(struct append *append)
 {
     struct run_op *go = append->arg;
     if (append->outcome == APPEND_FAILED)
-        go->op.err = append->err;
+        gate_op_take(&go->op, &append->err);
     append_free(append); /* refused: someone else was quicker, which is as good */
     go_now(go);
 }
@@ -142,10 +142,10 @@ static void go_read(struct read *read)
 {
     struct run_op *go = read->arg;
     struct run_state state = {0};
-    go->op.err = read->err;
+    gate_op_take(&go->op, &read->err);
     bool there = run_state_of(go->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
-    if (go->op.err.code != ERR_OK || !there || !must_move(go, &state)) {
+    if (go->op.err || !there || !must_move(go, &state)) {
         go_now(go);
         return;
     }
@@ -203,7 +203,7 @@ static void cancel_kept(struct append *append)
     struct run_op *cancel = append->arg;
     enum append_outcome outcome = append->outcome;
     if (outcome == APPEND_FAILED)
-        cancel->op.err = append->err;
+        gate_op_take(&cancel->op, &append->err);
     append_free(append);
     if (outcome == APPEND_REFUSED) { /* the run's status changed meanwhile: read it again */
         read_thread(cancel, cancel_read);
@@ -218,14 +218,14 @@ static void cancel_read(struct read *read)
 {
     struct run_op *cancel = read->arg;
     struct run_state state = {0};
-    cancel->op.err = read->err;
+    gate_op_take(&cancel->op, &read->err);
     bool there = run_state_of(cancel->op.arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
     bool another = (cancel->id.n && !str_eq(cancel->id, state.id)) ||
                    (cancel->child_of.n && !str_eq(cancel->child_of, state.parent.thread));
-    if (cancel->op.err.code == ERR_OK && (!there || another || run_status_over(state.status)))
-        (void)err_set(&cancel->op.err, ERR_CONFLICT, "the run is over already");
-    if (cancel->op.err.code != ERR_OK) {
+    if (!cancel->op.err && (!there || another || run_status_over(state.status)))
+        (void)err_set(gate_op_fail(&cancel->op), ERR_CONFLICT, "the run is over already");
+    if (cancel->op.err) {
         gate_op_tell(&cancel->op);
         return;
     }
@@ -273,9 +273,8 @@ struct children_look {
 static void children_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct children_look *looking = op->owner;
-    (void)err; /* on an error the sub-agents end when they are resumed next (task_orphaned) */
+    /* On an error the sub-agents end when they are resumed next (task_orphaned). */
     for (const struct session_thread *t = session ? session->threads : NULL; t; t = t->next)
         if (str_eq(t->parent, looking->thread))
             end_child(looking->runtime, session->id, looking->thread, t->id);
@@ -287,7 +286,7 @@ void move_cancel_children(struct runtime *runtime, struct str session, struct st
     struct children_look *looking = heap_new(sizeof *looking);
     looking->runtime = runtime;
     looking->thread = arena_str(&looking->arena, thread);
-    looking->look = (struct session_look){.op = gate_op(NULL, children_found, looking),
+    looking->look = (struct session_look){.op = gate_op(&looking->arena, children_found, looking),
                                           .id = arena_str(&looking->arena, session)};
     gate_session(runtime->gate, &looking->look);
 }

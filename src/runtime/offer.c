@@ -10,7 +10,7 @@ enum { ROUNDS_MAX = 64, AGAIN_MAX = 8 };
 
 static bool withdrawn(const struct ask *ask)
 {
-    return ask->op.err.code == ERR_OK &&
+    return !ask->op.err &&
            (ask->call->decision == DECISION_CANCELLED || ask->call->decision == DECISION_TIMEOUT);
 }
 
@@ -26,9 +26,9 @@ static struct rc ask_person(struct worker *w, const struct ask *question, struct
         if (!withdrawn(&ask))
             break;
     }
-    if (ask.op.err.code == ERR_OK)
+    if (!ask.op.err)
         return RC_OK;
-    *err = ask.op.err;
+    *err = *ask.op.err;
     return (struct rc){err->code};
 }
 

@@ -150,9 +150,9 @@ static struct rc collect(struct worker *w, const struct call *call, struct err *
     struct execute execute = {
         .op = {.arena = &arena}, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
     worker_execute(w, &execute, 1);
-    if (execute.op.err.code == ERR_OK || execute.op.err.code == ERR_CONFLICT)
+    if (!execute.op.err || gate_op_code(&execute.op) == ERR_CONFLICT)
         return RC_OK; /* conflict: another process has stored the same result already */
-    *err = execute.op.err;
+    *err = *execute.op.err;
     return (struct rc){err->code};
 }
 

@@ -266,9 +266,9 @@ static struct rc ask_all(struct worker *w, struct err *err)
     }
     worker_ask(w, asks, count);
     for (size_t i = 0; i < count; i++) {
-        if (asks[i].op.err.code == ERR_OK)
+        if (!asks[i].op.err)
             continue;
-        *err = asks[i].op.err;
+        *err = *asks[i].op.err;
         return (struct rc){err->code};
     }
     return worker_load(w, err);
@@ -299,8 +299,8 @@ static struct rc execute_uses(struct worker *w, uint64_t uses, struct err *err)
     }
     worker_execute(w, executes, count);
     for (size_t i = 0; i < count; i++) {
-        if (executes[i].op.err.code != ERR_OK) {
-            *err = executes[i].op.err;
+        if (executes[i].op.err) {
+            *err = *executes[i].op.err;
             return (struct rc){err->code};
         }
         if (executes[i].child.n)

@@ -105,9 +105,9 @@ static bool may_search(struct gate *gate, const struct session *session)
 static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
     struct batch *batch = op->owner;
-    batch->err = *err;
+    if (op->err)
+        batch->err = *op->err;
     if (session) {
         struct worker *w = batch->worker;
         w->root = arena_str(&w->arena, session->cwd);
@@ -120,8 +120,9 @@ static void session_found(struct op *op)
 static void start_session(struct loop_call *loop_call)
 {
     struct batch *batch = loop_call->arg;
-    batch->look = (struct session_look){.op = gate_op(NULL, session_found, batch), .id = batch->worker->run->session};
-    gate_session(batch->worker->runtime->gate, &batch->look);
+    struct worker *w = batch->worker;
+    batch->look = (struct session_look){.op = gate_op(&w->arena, session_found, batch), .id = w->run->session};
+    gate_session(w->runtime->gate, &batch->look);
 }
 
 struct rc worker_root(struct worker *w, struct err *err)

@@ -29,8 +29,8 @@ static void archived(struct op *op)
         arena_free(archive);
         return;
     }
-    if (archiving->op.err.code != ERR_OK && archiving->op.err.code != ERR_CONFLICT)
-        log_line(LOG_WARN, "old sessions cannot be archived", LOG_C("error", archiving->op.err.text));
+    if (archiving->op.err && archiving->op.err->code != ERR_CONFLICT)
+        log_line(LOG_WARN, "old sessions cannot be archived", LOG_C("error", archiving->op.err->text));
     else if (archiving->result.sessions)
         log_line(LOG_INFO, "old sessions archived", LOG_I("sessions", (int64_t)archiving->result.sessions),
                  LOG_I("events", (int64_t)archiving->result.events), LOG_C("file", archiving->result.file));
@@ -43,7 +43,8 @@ static void look(void *arg)
 {
     struct auto_archive *archive = arg;
     archive->working = true;
-    archive->archiving.op.err = (struct err){.code = ERR_OK};
+    archive->archiving.op.err = NULL;
+    arena_done(&archive->arena);
     gate_archive(archive->gate, &archive->archiving);
 }
 

@@ -126,11 +126,13 @@ static void admin_made(struct op *op)
 {
     struct process *process = op->owner;
     const struct token_change *change = &process->admin;
-    struct err err = op->err;
-    if (make_admin_later(process, &err))
+    struct err err;
+    if (op->err && make_admin_later(process, op->err))
         return;
     struct str line = arena_printf(&process->cli->arena, "%s\n", change->secret);
-    if (err.code != ERR_OK || rc_bad(file_write_private(token_path(process), line, &err)))
+    if (op->err)
+        fail(process, op->err);
+    else if (rc_bad(file_write_private(token_path(process), line, &err)))
         fail(process, &err);
     else
         open_sockets(process);
@@ -275,7 +277,7 @@ static void commands_ended(struct op *op)
 static void runs_ended(void *arg)
 {
     struct process *process = arg;
-    process->commands.op = gate_op(NULL, commands_ended, process);
+    process->commands.op = gate_op(&process->cli->arena, commands_ended, process);
     gate_stop_commands(process->gate, &process->commands);
 }
 

@@ -6,6 +6,7 @@
 enum { SESSIONS = 3, PAUSE_US = 20000, PAUSES_MAX = 500 };
 
 struct scene {
+    struct arena arena;
     struct rig rig;
     struct gate *gate;
     char folder[100];
@@ -60,7 +61,7 @@ static void open_scene(struct scene *scene)
     assert_int_equal(gate_open(scene->rig.loop, &options, &scene->gate, NULL).code, ERR_OK);
     gate_recover(scene->gate, on_ready, scene->rig.loop);
     loop_run(scene->rig.loop);
-    scene->archiving = (struct gate_archiving){.op = gate_op(NULL, archived, scene), .older_than_ms = 1000,
+    scene->archiving = (struct gate_archiving){.op = gate_op(&scene->arena, archived, scene), .older_than_ms = 1000,
                                                .actor = STR("tester")};
     gate_archive(scene->gate, &scene->archiving);
 }
@@ -79,8 +80,9 @@ static void a_server_stops_when_all_have_moved(void **state)
     }
     gate_close(scene.gate);
     assert_int_equal(scene.done, 1);
-    assert_int_equal(scene.archiving.op.err.code, ERR_OK);
+    assert_int_equal(gate_op_code(&scene.archiving.op), ERR_OK);
     assert_int_equal(scene.archiving.result.sessions, SESSIONS);
+    arena_done(&scene.arena);
     rig_done(&scene.rig);
 }
 

@@ -276,7 +276,7 @@ static void check_recent(const struct client *client, const struct call *told)
 static void check_ask(const struct client *client)
 {
     const struct ask *ask = &client->ask;
-    enum err_code code = ask->op.err.code;
+    enum err_code code = gate_op_code(&ask->op);
     if (code == ERR_NOT_FOUND && client->kind == CLIENT_STATUS) {
         const struct row *row = find_row(client, EVENT_TOOL_CALL);
         if (row && row->event.seq <= client->acked && client->epoch == sim->epoch)
@@ -295,11 +295,11 @@ static void check_ask(const struct client *client)
 
 void check_done(const struct client *client)
 {
-    enum err_code code = client->op.err.code;
+    enum err_code code = gate_op_code(&client->op);
     struct str call = sim_call(client->slot);
     bool knows = client->epoch == sim->epoch && sim->nodes[client->node].epoch == sim->epoch;
     if (knows && (code == ERR_INTERNAL || code == ERR_CORRUPT)) /* a node that began before finds its history changed */
-        sim_fail("an operation of kind %d ends with: %s", (int)client->kind, client->op.err.text);
+        sim_fail("an operation of kind %d ends with: %s", (int)client->kind, client->op.err->text);
     if (client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS)
         check_ask(client);
     if (client->kind == CLIENT_DECIDE && (code == ERR_OK || code == ERR_ALREADY_DECIDED)) {

@@ -31,7 +31,7 @@ static void note_acked(uint64_t seq)
 static void note_answer(struct client *client)
 {
     struct token_known *token = &sim->tokens[client->by];
-    if (client->op.err.code != ERR_OK)
+    if (client->op.err)
         return;
     if (client->kind == CLIENT_ASK)
         note_acked(client->ask.call->call_seq);
@@ -55,7 +55,7 @@ static void trace(const struct client *client, const char *what)
     if (sim->trace)
         (void)printf("      %s of %.*s %.*s at node %d %s%s%s\n", kinds[client->kind],
                      STR_ARG(sim_session(client->slot)), STR_ARG(sim_call(client->slot)), client->node, what,
-                     client->op.err.code != ERR_OK ? ": " : "", client->op.err.text);
+                     client->op.err ? ": " : "", client->op.err ? client->op.err->text : "");
 }
 
 /* When the call was named alone, the session was filled in as soon as it was found. */
@@ -127,7 +127,7 @@ static void show_token(struct client *client);
 static void caught_up(struct op *op)
 {
     struct client *client = op->owner;
-    if (sim->nodes[client->node].dead || op->err.code != ERR_OK) {
+    if (sim->nodes[client->node].dead || op->err) {
         clients_free(client);
         return;
     }

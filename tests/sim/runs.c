@@ -158,7 +158,7 @@ static void created(struct op *op)
     bool there = false;
     for (size_t i = 0; i < sim->db.synced && !there; i++)
         there = sim->db.rows[i].event.kind == EVENT_USER_MESSAGE && str_has(sim->db.rows[i].event.data, start->id);
-    if (sim->nodes[client->node].dead || op->err.code != ERR_OK) {
+    if (sim->nodes[client->node].dead || op->err) {
         run_done(op);
         return;
     }

@@ -196,7 +196,7 @@ static void the_first_decision_wins(void **state)
     (void)map_put(&core.open, call_key_str(&key), &open);
     old.digest = STR("of something else");
     struct out out = step(&old.op);
-    assert_true(!out.append && old.op.err.code == ERR_CONFLICT);
+    assert_true(!out.append && gate_op_code(&old.op) == ERR_CONFLICT);
     out = step(&d.op);
     assert_int_equal(out.append->needs[0].need, NEED_PRESENT);
     assert_int_equal(out.append->needs[1].need, NEED_ABSENT);
@@ -210,7 +210,7 @@ static void the_first_decision_wins(void **state)
     read_free(out.read);
     d.op.read = &read;
     out = step(&d.op);
-    assert_true(!out.append && !out.read && d.op.err.code == ERR_ALREADY_DECIDED);
+    assert_true(!out.append && !out.read && gate_op_code(&d.op) == ERR_ALREADY_DECIDED);
     assert_int_equal(d.call.decision, DECISION_DENY);
     (void)map_take(&core.open, call_key_str(&key));
     map_done(&core.open);

@@ -51,7 +51,7 @@ static void an_effect_begins_when_its_start_is_kept(void **state)
     assert_true(READ_DATA(&arena, tool_result, out.append->events[0].data, &result));
     assert_true(str_is(result.content, "\"it \\\"worked\\\"\"") && !result.is_error && result.permissions);
     out = keep_execute(&d, out.append, APPEND_KEPT);
-    assert_true(!out.append && !out.work && d.execute.op.err.code == ERR_OK);
+    assert_true(!out.append && !out.work && !d.execute.op.err);
     assert_int_equal(d.execute.state.status, CALL_FINISHED);
 }
 
@@ -70,7 +70,7 @@ static void a_call_that_was_started_is_not_started_again(void **state)
     assert_int_equal(keep_execute(&d, out.append, APPEND_KEPT).work, WORK_NONE);
     begin_execute(&lost, &arena, events, 1);
     out = keep_execute(&lost, step(&lost.execute.op).append, APPEND_REFUSED); /* another node was quicker */
-    assert_true(!out.append && !out.work && lost.execute.op.err.code == ERR_CONFLICT);
+    assert_true(!out.append && !out.work && gate_op_code(&lost.execute.op) == ERR_CONFLICT);
 }
 
 static void what_has_changed_since_it_was_shown_is_not_done(void **state)
@@ -110,7 +110,7 @@ static void only_an_allowed_call_is_done(void **state)
         e.op.read = &read;
         struct out out = step(&e.op);
         assert_true(str_empty(out.judge) && !out.append && !out.work);
-        assert_int_equal(e.op.err.code, count ? ERR_NOT_ALLOWED : ERR_NOT_FOUND);
+        assert_int_equal(gate_op_code(&e.op), count ? ERR_NOT_ALLOWED : ERR_NOT_FOUND);
     }
 }
 
@@ -138,7 +138,7 @@ static void a_change_is_kept_if_its_need_holds(void **state)
         kept.op.append = append;
         struct out out = step(&kept.op);
         append_free(append);
-        assert_true(!out.append && !out.read && kept.op.err.code == codes[i]);
+        assert_true(!out.append && !out.read && gate_op_code(&kept.op) == codes[i]);
         assert_int_equal(kept.event.seq, i == 0 ? 9 : 0);
     }
 }

@@ -42,7 +42,7 @@ static void a_session_that_may_not_be_seen_is_none(void **state)
     assert_int_equal(r.op.finding, FIND_NAMED); /* the driver looks at it before the first step */
     struct out out = give_session(&r.op, &theirs);
     assert_true(!out.append && !out.read && str_empty(out.look));
-    assert_int_equal(r.op.err.code, ERR_NOT_FOUND);
+    assert_int_equal(gate_op_code(&r.op), ERR_NOT_FOUND);
 }
 
 static void a_stranger_does_not_wait(void **state)
@@ -57,7 +57,7 @@ static void a_stranger_does_not_wait(void **state)
     a.ask.op.session = NULL;
     struct out out = step(&a.ask.op);
     assert_true(!out.append && !out.read && !out.park);
-    assert_int_equal(a.ask.op.err.code, ERR_NOT_FOUND);
+    assert_int_equal(gate_op_code(&a.ask.op), ERR_NOT_FOUND);
     assert_true(open.left && core.waiting == 0);
     (void)map_take(&core.open, call_key_str(&key));
     map_done(&core.open);
@@ -94,7 +94,7 @@ static void a_call_in_two_seen_sessions_is_ambiguous(void **state)
     assert_true(str_is(give_session(&r.op, &own).look, "ses_2"));
     struct out out = give_session(&r.op, &other);
     assert_true(!out.append && !out.read);
-    assert_int_equal(r.op.err.code, ERR_AMBIGUOUS);
+    assert_int_equal(gate_op_code(&r.op), ERR_AMBIGUOUS);
     read_free(r.op.found);
 }
 
@@ -108,8 +108,8 @@ static void a_call_in_one_session_that_may_not_be_seen_is_none(void **state)
     assert_true(str_is(find(&r.op, events, 1).look, "ses_1"));
     struct out out = give_session(&r.op, NULL);
     assert_true(!out.append && !out.read && str_empty(out.look));
-    assert_int_equal(r.op.err.code, ERR_NOT_FOUND);
-    assert_string_equal(r.op.err.text, "there is no such call");
+    assert_int_equal(gate_op_code(&r.op), ERR_NOT_FOUND);
+    assert_string_equal(r.op.err->text, "there is no such call");
     read_free(r.op.found);
 }
 

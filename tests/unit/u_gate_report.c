@@ -22,7 +22,7 @@ static void a_result_is_kept_once(void **state)
     assert_int_equal(out.append->needs[0].need, NEED_ABSENT);
     out = answer_append(&r, out.append, APPEND_KEPT);
     assert_true(!out.append && !out.read);
-    assert_int_equal(r.op.err.code, ERR_OK);
+    assert_int_equal(gate_op_code(&r.op), ERR_OK);
     assert_int_equal(r.state.status, CALL_FINISHED);
     assert_int_equal(r.state.result_seq, 9);
 }
@@ -44,7 +44,7 @@ static void whoever_is_slower_sees_the_result(void **state)
         read_free(out.read);
         out = answer_read(&r, events, 2);
         assert_true(!out.append && !out.read);
-        assert_int_equal(r.op.err.code, same ? ERR_OK : ERR_CONFLICT);
+        assert_int_equal(gate_op_code(&r.op), same ? ERR_OK : ERR_CONFLICT);
         assert_int_equal(r.state.result_seq, 2);
     }
 }
@@ -116,17 +116,17 @@ static void only_an_allowed_call_has_a_result(void **state)
     (void)begin(&r);
     struct out out = answer_read(&r, &waits, 1);
     assert_true(!out.append && !out.read);
-    assert_int_equal(r.op.err.code, ERR_NOT_ALLOWED);
+    assert_int_equal(gate_op_code(&r.op), ERR_NOT_ALLOWED);
     (void)begin(&none);
     out = answer_read(&none, NULL, 0);
     assert_true(!out.append && !out.read);
-    assert_int_equal(none.op.err.code, ERR_NOT_FOUND);
+    assert_int_equal(gate_op_code(&none.op), ERR_NOT_FOUND);
     (void)begin(&failed);
     out = answer_read(&failed, &call, 1);
     (void)err_set(&out.append->err, ERR_UNAVAILABLE, "the disk is full");
     out = answer_append(&failed, out.append, APPEND_FAILED);
     assert_true(!out.append && !out.read);
-    assert_int_equal(failed.op.err.code, ERR_UNAVAILABLE);
+    assert_int_equal(gate_op_code(&failed.op), ERR_UNAVAILABLE);
 }
 
 /* ---- what is kept ---- */

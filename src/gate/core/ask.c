@@ -137,10 +137,10 @@ static struct append *keep_call(struct core *core, struct ask *ask, struct now n
 static bool is_to_be_kept(struct ask *ask)
 {
     struct op *op = &ask->op;
-    if (op->err.code != ERR_OK)
+    if (op->err)
         return false;
     if (!op->session || !session_thread_find(op->session, ask->thread)) {
-        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such thread");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such thread");
         return false;
     }
     bool only_rules = ask->verdict->effect == EFFECT_ASK && ask->only_rules;
@@ -196,18 +196,18 @@ static bool is_same_call(const struct ask *ask, const struct call *known)
 /* The same id with another tool or input is an error: an agent must not get the answer to something else. */
 static void check_known(struct ask *ask, const struct read *read, const struct call *known)
 {
-    struct err *err = &ask->op.err;
-    *err = read->err;
-    if (err->code != ERR_OK)
+    struct op *op = &ask->op;
+    gate_op_take(op, &read->err);
+    if (op->err)
         return;
     if (!known && read->archived_count)
-        gate_say_archived(err, &read->archived[0]);
+        gate_say_archived(gate_op_fail(op), &read->archived[0]);
     else if (!known && ask->refused)
-        *err = *ask->refused;
+        op->err = ask->refused;
     else if (!known)
-        (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such call");
     else if (ask->input && !is_same_call(ask, known))
-        (void)err_set(err, ERR_CALL_DIFFERS,
+        (void)err_set(gate_op_fail(op), ERR_CALL_DIFFERS,
                       "the call %.*s exists already in this session with another tool, input or thread",
                       STR_ARG(ask->id));
 }
@@ -220,7 +220,7 @@ static void take_known(struct ask *ask, struct read *read)
     if (there)
         take_answer(&known, &rung);
     check_known(ask, read, there ? &known : NULL);
-    if (ask->op.err.code == ERR_OK && known.status == CALL_AWAITING && ask->registered) {
+    if (!ask->op.err && known.status == CALL_AWAITING && ask->registered) {
         *ask->call = (struct call){.status = CALL_AWAITING};
         ask->reread = true;
     } else if (core_take_call(ask->op.arena, ask->call, ask->session, read)) {
@@ -251,7 +251,7 @@ static bool is_in_memory(const struct core *core, struct ask *ask)
 static void settle(struct core *core, struct ask *ask, struct now now, struct out *out)
 {
     struct op *op = &ask->op;
-    bool open = op->err.code == ERR_OK && ask->call->status == CALL_AWAITING && !ask->answered;
+    bool open = !op->err && ask->call->status == CALL_AWAITING && !ask->answered;
     bool in_time = now.steady_us < ask->wait.time;
     ask->released = open && core->released;
     if (open && ask->registered && in_time && !core->released && !ask->hung_up) {
@@ -263,7 +263,7 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
     if (op->phase == ASK_WAITS && !ask->answered && ask->brief)
         ask->reread = false;
     waits_leave(core, ask, ask->hung_up, now);
-    if (ask->reread && op->err.code == ERR_OK) {
+    if (ask->reread && !op->err) {
         ask->reread = false;
         if (!is_in_memory(core, ask))
             look_up(ask, out);
@@ -283,7 +283,7 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
             judge(ask, out);
             return;
         }
-        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such thread");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such thread");
         break;
     case ASK_STATUS:
         if (is_status_found(ask)) {
@@ -326,7 +326,7 @@ void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
         }
         ask->call->call_seq = op->append->events[0].seq;
         if (op->append->outcome == APPEND_FAILED)
-            op->err = op->append->err;
+            gate_op_take(op, &op->append->err);
         break;
     case ASK_KNOWN:
         take_known(ask, op->read);

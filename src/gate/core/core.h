@@ -73,14 +73,15 @@ bool core_find(struct op *op, struct out *out);
  * False: the operation is about a call in it, and has failed. */
 static inline bool core_lend(struct op *op, const struct session *session, const struct err *err)
 {
-    op->err = *err;
+    gate_op_take(op, err);
     op->session = session && (!op->viewer || token_may_see(op->viewer, session)) ? session : NULL;
     if (op->finding != FIND_NAMED)
         return true;
     op->finding = FIND_DONE;
-    if (op->err.code == ERR_OK && !op->session)
-        (void)err_set(&op->err, ERR_NOT_FOUND, op->found ? "there is no such call" : "there is no such session");
-    return op->err.code == ERR_OK;
+    if (!op->err && !op->session)
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND,
+                      op->found ? "there is no such call" : "there is no such session");
+    return !op->err;
 }
 
 /* The call in `session` as the events of a READ_CALL tell it; false when there is none. */
@@ -120,9 +121,10 @@ bool waits_awaited(const struct core *core, struct str session, struct str call)
 /* ---- calls that several persons must allow (people.c) ---- */
 /* Whether the decision allows a call that several persons must allow. */
 bool people_wanted(const struct open *open, const struct decide *decide);
-/* Whether the decision may count as one of several: it allows only this call, and is not by the one who asked. */
-struct rc people_check_form(const struct open *open, const struct decide *decide, struct err *err);
-struct rc people_check_person(const struct open *open, const struct decide *decide, struct err *err);
+/* Fails the decision if it may not count as one of several: it must allow only this call, and not be by the one who
+ * asked. */
+void people_check_form(const struct open *open, struct decide *decide);
+void people_check_person(const struct open *open, struct decide *decide);
 /* How many people have allowed the call, with the new decision. `ret_again`: the same person had allowed it before. */
 unsigned people_with(const struct open *open, const struct decide *decide, bool *ret_again);
 struct shape_texts people_names(struct arena *arena, const struct open *open, const struct decide *decide);

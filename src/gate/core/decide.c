@@ -161,12 +161,12 @@ static void narrow(struct decide *d)
 static bool may_decide(struct decide *d, const struct open *open)
 {
     if (!str_empty(d->thread) && !str_eq(d->thread, open->thread))
-        (void)err_set(&d->op.err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(&d->op), ERR_NOT_FOUND, "there is no such call");
     else if (!str_empty(d->digest) && !str_eq(d->digest, open->digest))
-        (void)err_set(&d->op.err, ERR_CONFLICT, "the request has changed since you saw it; look at it again");
+        (void)err_set(gate_op_fail(&d->op), ERR_CONFLICT, "the request has changed since you saw it; look at it again");
     else
-        (void)rc_ok(people_check_form(open, d, &d->op.err));
-    return d->op.err.code == ERR_OK;
+        people_check_form(open, d);
+    return !d->op.err;
 }
 
 /* Whether the driver must judge the decision first: a changed input needs a verdict, and new rules need ids. */
@@ -194,21 +194,21 @@ static bool is_same_decision(const struct decide *d)
  * answer there (another node has only just asked), and the decision is tried again. */
 static bool take_winner(struct decide *d, const struct read *read)
 {
-    struct err *err = &d->op.err;
+    struct op *op = &d->op;
     bool there = core_take_call(d->op.arena, &d->call, d->session, read);
     bool elsewhere = !str_empty(d->thread) && !str_eq(d->thread, d->call.thread);
-    *err = read->err;
-    if (err->code != ERR_OK)
+    gate_op_take(op, &read->err);
+    if (op->err)
         return true;
     if (d->call.decision == DECISION_NONE && d->call.requested_ms && ++d->looks < LOOKS_MAX)
         return false;
     if (!there || elsewhere)
-        (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such call");
     else if (d->call.decision == DECISION_NONE)
-        (void)err_set(err, ERR_CONFLICT, "the call changed meanwhile; try again");
+        (void)err_set(gate_op_fail(op), ERR_CONFLICT, "the call changed meanwhile; try again");
     else if (!is_same_decision(d))
-        (void)err_set(err, ERR_ALREADY_DECIDED, "already decided: %s by %.*s", decision_name(d->call.decision),
-                      STR_ARG(d->call.actor));
+        (void)err_set(gate_op_fail(op), ERR_ALREADY_DECIDED, "already decided: %s by %.*s",
+                      decision_name(d->call.decision), STR_ARG(d->call.actor));
     return true;
 }
 
@@ -225,7 +225,7 @@ static void ask_for(struct decide *d, unsigned phase, struct out *out)
 
 static void say_more_people(struct decide *d)
 {
-    (void)err_set(&d->op.err, ERR_MORE_PEOPLE, "kept: %u of %u persons have allowed it", d->have, d->need);
+    (void)err_set(gate_op_fail(&d->op), ERR_MORE_PEOPLE, "kept: %u of %u persons have allowed it", d->have, d->need);
 }
 
 /* True when more persons must allow it: it is not the response. */
@@ -279,7 +279,9 @@ static void go_on(struct core *core, struct decide *d, struct now now, struct ou
 {
     const struct open *open = core_open(core, d->session, d->call_id);
     d->checked_seq = core->delivered;
-    if (d->op.err.code != ERR_OK || (open && rc_bad(people_check_person(open, d, &d->op.err))))
+    if (open && !d->op.err)
+        people_check_person(open, d);
+    if (d->op.err)
         return;
     if ((open && decide_is_definition(d, open)) || (d->decision == DECISION_ALLOW_ALWAYS && !d->updated_input) ||
         (d->whole && !d->call.call_seq))
@@ -298,13 +300,13 @@ static void partial_kept(struct core *core, struct decide *d, struct out *out)
     if (append->outcome == APPEND_KEPT)
         say_more_people(d);
     else if (append->outcome == APPEND_FAILED)
-        d->op.err = append->err;
+        gate_op_take(&d->op, &append->err);
     else if (append->refused_need <= NEEDS_OF_CALL)
         ask_for(d, append->refused_need == NEEDS_OF_CALL ? DECIDE_JUDGED : DECIDE_LOST, out);
     else if (++d->looks < PARTIAL_LOOKS_MAX)
         begin(core, d, out);
     else
-        (void)err_set(&d->op.err, ERR_CONFLICT, "too much happens in this session; try again");
+        (void)err_set(gate_op_fail(&d->op), ERR_CONFLICT, "too much happens in this session; try again");
 }
 
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out)
@@ -312,19 +314,19 @@ void decide_step(struct core *core, struct op *op, struct now now, struct out *o
     struct decide *d = (struct decide *)op;
     switch (op->phase) {
     case DECIDE_BEGIN:
-        op->err = d->refused;
+        gate_op_take(op, &d->refused);
         if (op->found)
             (void)core_take_call(op->arena, &d->call, d->session, op->found);
-        if (op->err.code == ERR_OK)
+        if (!op->err)
             begin(core, d, out);
         return;
     case DECIDE_CHECKED:
         go_on(core, d, now, out);
         return;
     case DECIDE_CALL:
-        op->err = op->read->err;
+        gate_op_take(op, &op->read->err);
         (void)core_take_call(op->arena, &d->call, d->session, op->read);
-        if (op->err.code != ERR_OK)
+        if (op->err)
             return;
         if (must_be_judged(d))
             ask_for(d, DECIDE_JUDGED, out);
@@ -333,14 +335,14 @@ void decide_step(struct core *core, struct op *op, struct now now, struct out *o
         return;
     case DECIDE_JUDGED:
         d->checked_seq = core->delivered;
-        if (op->err.code == ERR_OK)
+        if (!op->err)
             keep(core, d, now, out);
         return;
     case DECIDE_KEPT:
         if (op->append->outcome == APPEND_REFUSED)
             ask_for(d, op->append->refused_need == NEEDS_OF_CALL ? DECIDE_JUDGED : DECIDE_LOST, out);
         else if (op->append->outcome == APPEND_FAILED)
-            op->err = op->append->err;
+            gate_op_take(op, &op->append->err);
         else
             call_apply(op->arena, &d->call, &op->append->events[0]);
         return;

@@ -96,16 +96,16 @@ static void keep_changed(struct execute *e, struct now now, struct out *out)
 /* Whether the call may be executed now; if not, it was executed before, or err says why not. */
 static bool may_go_on(struct execute *e, const struct read *read)
 {
-    struct err *err = &e->op.err;
+    struct op *op = &e->op;
     bool there = core_take_call(e->op.arena, &e->state, e->session, read);
-    *err = read->err;
-    if (err->code != ERR_OK)
+    gate_op_take(op, &read->err);
+    if (op->err)
         return false;
     if (!there)
-        (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such call");
     else if (!call_allowed(&e->state))
-        (void)err_set(err, ERR_NOT_ALLOWED, "the call is not allowed");
-    return err->code == ERR_OK && !e->state.result_seq;
+        (void)err_set(gate_op_fail(op), ERR_NOT_ALLOWED, "the call is not allowed");
+    return !op->err && !e->state.result_seq;
 }
 
 static void start(struct execute *e, struct now now, struct out *out)
@@ -121,9 +121,9 @@ static void start(struct execute *e, struct now now, struct out *out)
 /* A call that was started before and has no result is never started again. */
 static void begin(struct execute *e, struct now now, struct out *out)
 {
-    if (e->op.err.code == ERR_OK && !e->op.session)
-        (void)err_set(&e->op.err, ERR_NOT_FOUND, "there is no such session");
-    if (e->op.err.code != ERR_OK)
+    if (!e->op.err && !e->op.session)
+        (void)err_set(gate_op_fail(&e->op), ERR_NOT_FOUND, "there is no such session");
+    if (e->op.err)
         return;
     if (e->outcome) {
         CHECK(e->state.started);
@@ -147,9 +147,10 @@ static void take_start(struct execute *e, struct out *out)
 {
     const struct append *append = e->op.append;
     if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&e->op.err, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
+        (void)err_set(gate_op_fail(&e->op), ERR_CONFLICT,
+                      "the call was started elsewhere, or the run is not ours any more");
     else if (append->outcome == APPEND_FAILED)
-        e->op.err = append->err;
+        gate_op_take(&e->op, &append->err);
     else
         call_apply(e->op.arena, &e->state, &append->events[0]);
     if (append->outcome != APPEND_KEPT || !str_empty(e->child))
@@ -162,9 +163,9 @@ static void take_result(struct execute *e)
 {
     const struct append *append = e->op.append;
     if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&e->op.err, ERR_CONFLICT, "the call has a result already");
+        (void)err_set(gate_op_fail(&e->op), ERR_CONFLICT, "the call has a result already");
     else if (append->outcome == APPEND_FAILED)
-        e->op.err = append->err;
+        gate_op_take(&e->op, &append->err);
     else
         call_apply(e->op.arena, &e->state, &append->events[0]);
 }

@@ -39,7 +39,7 @@ static bool look_at_next(struct op *op, struct out *out)
         return false;
     }
     if (none)
-        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such call");
     op->finding = FIND_DONE;
     return !none;
 }
@@ -48,19 +48,19 @@ static bool take_found(struct op *op, struct out *out)
 {
     op->found = op->read;
     op->read = NULL;
-    op->err = op->found->err;
-    if (op->err.code == ERR_OK && op->found->event_count == 0 && op->found->archived_count)
-        gate_say_archived(&op->err, &op->found->archived[0]);
-    return op->err.code == ERR_OK && look_at_next(op, out);
+    gate_op_take(op, &op->found->err);
+    if (!op->err && op->found->event_count == 0 && op->found->archived_count)
+        gate_say_archived(gate_op_fail(op), &op->found->archived[0]);
+    return !op->err && look_at_next(op, out);
 }
 
 /* Two sessions with a call of this id, both visible: the caller must say which. */
 static bool take_seen(struct op *op, struct out *out)
 {
-    if (op->err.code != ERR_OK)
+    if (op->err)
         return false;
     if (op->session && !str_empty(*op->find_session)) {
-        (void)err_set(&op->err, ERR_AMBIGUOUS, "several sessions have a call of this id; add ?session=");
+        (void)err_set(gate_op_fail(op), ERR_AMBIGUOUS, "several sessions have a call of this id; add ?session=");
         return false;
     }
     if (op->session)

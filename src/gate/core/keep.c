@@ -31,9 +31,9 @@ void keep_step(struct core *core, struct op *op, struct now now, struct out *out
         return;
     case KEEP_KEPT:
         if (op->append->outcome == APPEND_REFUSED)
-            (void)err_set(&op->err, ERR_CONFLICT, "%s", kept->refused);
+            (void)err_set(gate_op_fail(op), ERR_CONFLICT, "%s", kept->refused);
         else if (op->append->outcome == APPEND_FAILED)
-            op->err = op->append->err;
+            gate_op_take(op, &op->append->err);
         else
             kept->event.seq = op->append->events[0].seq;
         return;

@@ -17,21 +17,19 @@ bool people_wanted(const struct open *open, const struct decide *d)
     return open->people > 1 && decision_condition(d->decision) == LIFE_ALLOW;
 }
 
-struct rc people_check_form(const struct open *open, const struct decide *d, struct err *err)
+void people_check_form(const struct open *open, struct decide *d)
 {
     if (people_wanted(open, d) && (d->decision != DECISION_ALLOW_ONCE || !str_empty(d->mode)))
-        return err_set(err, ERR_INVALID, "%u persons must allow this: each can allow it once, and nothing beyond it",
-                       open->people);
-    return RC_OK;
+        (void)err_set(gate_op_fail(&d->op), ERR_INVALID,
+                      "%u persons must allow this: each can allow it once, and nothing beyond it", open->people);
 }
 
-struct rc people_check_person(const struct open *open, const struct decide *d, struct err *err)
+void people_check_person(const struct open *open, struct decide *d)
 {
     struct str asker = token_person(open->actor);
     if (people_wanted(open, d) && (str_eq(d->person, asker) || str_eq(token_person(d->actor), asker)))
-        return err_set(err, ERR_FORBIDDEN, "%u persons must allow this, and the one who asked cannot be among them",
-                       open->people);
-    return RC_OK;
+        (void)err_set(gate_op_fail(&d->op), ERR_FORBIDDEN,
+                      "%u persons must allow this, and the one who asked cannot be among them", open->people);
 }
 
 /* ---- who has ---- */

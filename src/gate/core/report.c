@@ -17,19 +17,19 @@ static struct report *report_of(struct op *op) { return (struct report *)op; }
 /* Whether the result may be stored; if not, there is one already, or err says why not. */
 static bool may_keep(struct report *r, bool there)
 {
-    struct err *err = &r->op.err;
+    struct op *op = &r->op;
     const struct call *call = &r->state;
-    if (err->code != ERR_OK)
+    if (op->err)
         return false;
     if (!there)
-        (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(gate_op_fail(op), ERR_NOT_FOUND, "there is no such call");
     else if (!call_allowed(call))
-        (void)err_set(err, ERR_NOT_ALLOWED, "the call was not allowed (%s): it has no result",
+        (void)err_set(gate_op_fail(op), ERR_NOT_ALLOWED, "the call was not allowed (%s): it has no result",
                       call_status_name(call->status));
     else if (call->result_seq &&
              (!json_same_tokens(call->result, r->content) || call->result_is_error != r->is_error))
-        (void)err_set(err, ERR_CONFLICT, "the call has another result already");
-    return err->code == ERR_OK && !call->result_seq;
+        (void)err_set(gate_op_fail(op), ERR_CONFLICT, "the call has another result already");
+    return !op->err && !call->result_seq;
 }
 
 static void keep_result(struct report *r, struct now now, struct out *out)
@@ -41,7 +41,7 @@ static void keep_result(struct report *r, struct now now, struct out *out)
 
 static void keep(struct report *r, const struct read *read, struct now now, struct out *out)
 {
-    r->op.err = read->err;
+    gate_op_take(&r->op, &read->err);
     if (may_keep(r, core_take_call(r->op.arena, &r->state, r->session, read)))
         keep_result(r, now, out);
 }
@@ -82,7 +82,7 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
             op->phase = REPORT_KNOWN;
             out->read = read_new_call(r->session, r->call);
         } else if (op->append->outcome == APPEND_FAILED) {
-            op->err = op->append->err;
+            gate_op_take(op, &op->append->err);
         } else {
             take_own_result(r, op->append->events[0].seq);
         }
