@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 enum {
-    STEP = 32, FINE_BYTES = 512, FINE_CLASSES = FINE_BYTES / STEP, /* up to here one class for each step */
-    WIDE_STEP = 128, CLASSES = FINE_CLASSES + (SMALL_BYTES_MAX - FINE_BYTES) / WIDE_STEP,
-    SLAB_BYTES = 16 << 10
+    STEP = 16, FINE_BYTES = 512, FINE_CLASSES = FINE_BYTES / STEP, /* up to here one class for each step */
+    WIDE_STEP = 64, CLASSES = FINE_CLASSES + (SMALL_BYTES_MAX - FINE_BYTES) / WIDE_STEP,
+    SLAB_BYTES = 32 << 10
 };
 
 struct slot {
@@ -26,7 +26,8 @@ struct slot {
 struct slab {
     struct slab *next, *previous; /* of those with room */
     struct slot *free;
-    unsigned class, used;
+    unsigned class, room, used; /* room: slots in it */
+    unsigned carved; /* slots that were given out at least once; the pages behind them are not touched yet */
     _Alignas(16) char slots[];
 };
 
@@ -77,14 +78,8 @@ static void unlink_slab(struct slab *slab)
 
 static struct slab *add_slab(unsigned class)
 {
-    size_t size = size_of(class);
     struct slab *slab = heap_aligned(SLAB_BYTES, SLAB_BYTES);
-    *slab = (struct slab){.class = class};
-    for (char *at = (char *)slab + SLAB_BYTES - size; at >= slab->slots; at -= size) {
-        struct slot *slot = (struct slot *)(void *)at;
-        slot->next = slab->free;
-        slab->free = slot;
-    }
+    *slab = (struct slab){.class = class, .room = (unsigned)((SLAB_BYTES - sizeof *slab) / size_of(class))};
     empty_count[class]++;
     link_slab(slab);
     return slab;
@@ -98,10 +93,13 @@ void *small_bytes(size_t bytes)
     LOCK_SCOPE(&mutex);
     struct slab *slab = with_room[class] ? with_room[class] : add_slab(class);
     struct slot *slot = slab->free;
-    slab->free = slot->next;
+    if (slot)
+        slab->free = slot->next;
+    else
+        slot = (struct slot *)(void *)(slab->slots + slab->carved++ * size_of(class));
     if (slab->used++ == 0)
         empty_count[class]--;
-    if (!slab->free)
+    if (slab->used == slab->room)
         unlink_slab(slab);
     return slot;
 }
@@ -112,7 +110,7 @@ void *small_new(size_t bytes) { return memset(small_bytes(bytes), 0, bytes); }
 static struct slab *take_back(struct slab *slab, struct slot *slot)
 {
     CHECK(slab->used > 0);
-    if (!slab->free)
+    if (slab->used == slab->room)
         link_slab(slab);
     slot->next = slab->free;
     slab->free = slot;
