@@ -26,7 +26,8 @@ struct job_list {
     unsigned count;
 };
 
-/* A thread; it is joined when it has ended, by whoever comes next, so that none outlives the pool. */
+/* A thread; it is joined when it has ended, by whoever comes next, so that none outlives the pool. One that ends after
+ * the loop has left is joined by nobody, and its stack stays. */
 struct pool_thread {
     struct work_pool *pool;
     pthread_t id;
@@ -111,6 +112,8 @@ static void *work(void *arg)
     thread->next = pool->ended;
     pool->ended = thread;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
+    if (!pool->waker)
+        CHECK(pthread_detach(pthread_self()) == 0);
     ring(pool); /* the loop joins this thread, which uses its stack until it has returned */
     lock_drop(&pool->lock);
     return NULL;
@@ -269,7 +272,10 @@ void work_pool_leave(struct work_pool *pool)
     pool->waker = NULL;
     pool->ending = true;
     CHECK(pthread_cond_broadcast(&pool->work) == 0);
+    struct pool_thread *ended = pool->ended;
+    pool->ended = NULL;
     lock_drop(&pool->lock);
+    join_ended(ended);
     waker_free(waker);
 }
 
