@@ -31,6 +31,7 @@ struct api_options {
     struct str authority;     /* certificate of our own authority, PEM, for devices that shall trust it */
     bool tripwire;            /* processes below agents do not count as persons at the Unix socket */
     int64_t timeout_seconds;  /* how long an approval waits in sessions that set no timeout; 0: forever */
+    struct str warning;       /* what is wrong with this node though it works, for /readyz; empty: nothing */
 };
 
 struct api *api_new(const struct api_options *options);

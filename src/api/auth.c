@@ -32,6 +32,7 @@ struct api *api_new(const struct api_options *options)
     struct str public = str_of(options->public_url), left = str_of(options->hosts);
     api->gate = options->gate;
     api->timeout_seconds = options->timeout_seconds;
+    api->warning = options->warning;
     api->below = options->tripwire ? below_new() : NULL;
     api->runtime = options->runtime;
     api->notify = options->notify;

@@ -18,7 +18,7 @@ void api_ready_show(struct exchange *x)
     else if (!gate_healthy(x->gate))
         answer_state(x, 503, "the store cannot keep events");
     else
-        answer_state(x, 200, "ready");
+        exchange_object(x, 200, J("status", "ready"), J("version", STR(NOD_VERSION)), J("warning", x->api->warning));
 }
 
 void api_ping(struct exchange *x)

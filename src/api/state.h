@@ -50,6 +50,7 @@ struct api {
     struct runtime *runtime;
     struct notify *notify; /* NULL: nobody is told */
     int64_t timeout_seconds;
+    struct str warning; /* for /readyz; empty: none */
     bool ready; /* recovery is done; before, only open routes answer */
     struct arena arena;
     struct api_host {    /* a Host value under which we are reached */

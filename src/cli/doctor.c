@@ -199,6 +199,11 @@ static struct finding check_server(struct cli *cli)
     if (rc_bad(remote_get(cli, STR("/readyz"), &reply, &err)))
         return FOUND(&cli->arena, LEVEL_BAD, "see what it says on standard error",
                      "%s is up but not ready: %s", remote_where(cli), err.text);
+    struct str warning = text_line(&cli->arena, json_text(reply.json, "warning"));
+    if (warning.n)
+        return FOUND(&cli->arena, LEVEL_BAD, "copy the file from another node's data folder and start this node again; "
+                     "if it was changed on purpose: docs/OPERATIONS.md, Several nodes",
+                     "%s: %.*s", remote_where(cli), STR_ARG(warning));
     if (!str_is(version, NOD_VERSION))
         return FOUND(&cli->arena, LEVEL_WARN, "restart the server with this version",
                      "%s runs version %.*s, this is %s", remote_where(cli), STR_ARG(version), NOD_VERSION);

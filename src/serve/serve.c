@@ -430,7 +430,8 @@ static struct rc open_process(struct process *process, struct err *err)
     struct api_options api = {.gate = process->gate, .runtime = process->runtime, .notify = process->notify,
                               .hosts = join_hosts(process), .public_url = notify.public_url,
                               .authority = read_authority(process->cli), .tripwire = settings->tripwire,
-                              .timeout_seconds = settings->approval_timeout_s};
+                              .timeout_seconds = settings->approval_timeout_s,
+                              .warning = server_key_compare(process->cli, process->key)};
     process->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = process->api, .body_max = api_body_max, .admit = api_admit,
                                 .heartbeat_ms = settings->heartbeat_s * 1000,

@@ -34,6 +34,9 @@ struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int6
 void auto_archive_free(struct auto_archive *archive);
 /* The server's own key, made when there is none. */
 struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err);
+/* Compares it with that of the other nodes on the same store, which must be open. Logs and returns what is wrong;
+ * empty: nothing. */
+struct str server_key_compare(const struct cli *cli, const struct sign_key *key);
 
 /* The MCP servers of the file that the settings name; without a file an empty list, which keeps what proxies report. */
 struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct err *err);

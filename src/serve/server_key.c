@@ -1,7 +1,9 @@
 /* The server's own key: made at the first start, in a file of the data folder that only its user reads.
  *
  * With it the server signs what it answers to programs that pinned it, and makes the secrets of agents' tokens.
- * Servers that are to be one to such programs (nodes behind one address) need the same file.
+ * Nodes on one store need the same file: the store holds a fingerprint of the first one's. A node whose key is another
+ * one starts all the same and says so. It refuses what hooks and proxies prove, and they do not believe its answers;
+ * what people do with their tokens goes on, also while a key that leaked is replaced.
  */
 #include "serve/serve.h"
 
@@ -9,7 +11,9 @@
 #include "base/id.h"
 #include "cli/cli.h"
 #include "base/sign.h"
+#include "base/log.h"
 #include "io/file.h"
+#include "store/store.h"
 
 #define KEY_MARK "ed25519-private:"
 
@@ -43,4 +47,29 @@ struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, stru
     TRY(rc);
     *ret_key = sign_key_new(seed);
     return RC_OK;
+}
+
+/* Of the public half, which every program that has pinned it knows. */
+static uint64_t fingerprint(const struct sign_key *key)
+{
+    struct sign_public public = sign_public_of(key);
+    struct digest digest = digest_of((struct str){(const char *)public.bytes, sizeof public.bytes});
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof first; i++)
+        first = first << 8 | digest.bytes[i];
+    return first;
+}
+
+struct str server_key_compare(const struct cli *cli, const struct sign_key *key)
+{
+    struct err err;
+    bool same = true;
+    if (rc_bad(store_note_key(cli->settings.store, fingerprint(key), &same, &err)))
+        log_line(LOG_WARN, "whether the other nodes have the same server.key cannot be told", LOG_C("why", err.text));
+    if (same)
+        return STR_NONE;
+    log_line(LOG_WARN, "server.key is not that of the other nodes on this database: this node refuses their hooks, "
+                       "proxies and links. Copy the file from another node's data folder and start this one again "
+                       "(docs/OPERATIONS.md, Several nodes)", LOG_C("folder", cli->settings.data));
+    return STR("server.key is not that of the other nodes on this database");
 }

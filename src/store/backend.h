@@ -79,6 +79,9 @@ struct backend {
 
     /* Optional: frees the disk space of archived sessions, on a connection of its own, while others use the store. */
     struct rc (*shed)(const char *place, struct err *err);
+    /* Optional, for a store of several servers, which need the same key: notes the fingerprint of this one's, unless
+     * one is noted already. Answers with the one that is noted. On a connection of its own. */
+    struct rc (*note_key)(const char *place, uint64_t key, uint64_t *ret_noted_key, struct err *err);
 
     struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);
 };

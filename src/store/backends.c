@@ -49,6 +49,17 @@ struct rc store_shed(const char *url, struct err *err)
     return backend && backend->shed ? backend->shed(place, err) : RC_OK;
 }
 
+struct rc store_note_key(const char *url, uint64_t key, bool *ret_same, struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    uint64_t noted = key;
+    if (backend && backend->note_key)
+        TRY(backend->note_key(place, key, &noted, err));
+    *ret_same = noted == key;
+    return RC_OK;
+}
+
 struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err)
 {
     const char *place;

@@ -595,5 +595,6 @@ const struct backend backend_postgres = {
     .wait = postgres_wait,
     .seen_seq = postgres_seen_seq,
     .shed = postgres_shed,
+    .note_key = postgres_note_key,
     .verify = postgres_verify,
 };

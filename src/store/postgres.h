@@ -139,6 +139,9 @@ int postgres_version_known(void);
 struct rc postgres_make_parts(struct postgres_handle *handle, uint64_t last_seq, struct err *err);
 struct rc postgres_shed(const char *place, struct err *err);
 
+/* ---- postgres_key.c ---- */
+struct rc postgres_note_key(const char *place, uint64_t key, uint64_t *ret_noted_key, struct err *err);
+
 /* ---- postgres_write.c, postgres_read.c, postgres_verify.c ---- */
 struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err);
 struct rc postgres_probe(struct backend_handle *handle, struct err *err);

@@ -27,6 +27,10 @@ struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, v
 /* Frees the disk space of archived sessions, where the backend can do that while others use the store. */
 struct rc store_shed(const char *url, struct err *err);
 
+/* Whether the other servers of this store have the key with this fingerprint; the first one's is noted there. A store
+ * of one server notes nothing. */
+struct rc store_note_key(const char *url, uint64_t key, bool *ret_same, struct err *err);
+
 struct store_copying {
     const char *from, *to; /* urls */
     void (*progress)(void *arg, uint64_t done, uint64_t all);

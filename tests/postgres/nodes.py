@@ -3,6 +3,7 @@ and a World (tests/talks/world.py) to start nodes in."""
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -344,6 +345,24 @@ def test_nodes_that_start_together_migrate_once(pg, world):
     admin = servers[0].admin()
     eventually(lambda: all(at(s, admin).get("/api/sessions").status == 200 for s in servers), "one store")
     world.nod("verify", "--store", url)
+
+
+def test_a_node_with_another_server_key_says_so(pg, world):
+    """It starts all the same; with the key of the first node nothing is wrong."""
+    (a, b), url = nodes(pg, world, 2)
+
+    def found(node):
+        told = json.loads(world.nod("doctor", "--json", "--data", node.data, exits=None).stdout)
+        return next(check for check in told["checks"] if check["check"] == "server")
+    b.says("server.key is not that of the other nodes")
+    must("server.key is not" in b.admin().get("/readyz").json["warning"] and b.admin().get("/readyz").status == 200, "it is ready")
+    must(found(b)["level"] == "bad" and "server.key" in found(b)["words"] and "copy the file" in found(b)["advice"], found(b))
+    must("server.key is not" not in a.log() and "warning" not in a.admin().get("/readyz").json, a.log())
+    must(found(a)["level"] == "ok", found(a))
+    b.stop()
+    shutil.copy(os.path.join(a.data, "server.key"), os.path.join(b.data, "server.key"))
+    b = world.server("--store", url, data=b.data)
+    must("server.key" not in b.log() and found(b)["level"] == "ok", b.log())
 
 
 def test_a_forged_event_is_found(pg, world):
