@@ -138,12 +138,14 @@ static const char *const step_5[] = {
     " h_session, h_first, h_last, h_changed, h_hash, h_no,"                                             \
     " o_seq, o_call_seq, o_session, o_thread, o_call, o_deadline, answered,"                            \
     " seen_session, seen_hash, new_call, new_session, known_seq, known_hash, part_end, version"
-#define KEEP_FIRST                                                                                      \
+#define KEEP_LOCK                                                                                       \
     "  IF lent = 1 THEN PERFORM " SETTINGS("true") "; END IF;\n"                                        \
     "  IF current_setting('transaction_isolation') <> 'read committed' THEN\n"                          \
     "    RAISE EXCEPTION 'default_transaction_isolation must be read committed';\n"                     \
     "  END IF;\n"                                                                                       \
-    "  PERFORM " TAKE_LOCK ";\n"                                                                        \
+    "  PERFORM " TAKE_LOCK ";\n"
+#define KEEP_FIRST                                                                                      \
+    KEEP_LOCK                                                                                           \
     "  last := put(" PUT_NAMES ", false);\n"                                                            \
     "  IF last < 0 THEN RETURN; END IF;\n"
 #define MOVED(seq) "CASE WHEN " seq " > known_seq THEN " seq " + shift ELSE " seq " END"
@@ -236,7 +238,56 @@ static const char *const step_8[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
+/* A group of one event in a session that exists, most often a decision: what keep() does, without arrays. Besides its
+ * own session it may rest on one more (`also`); the node gives its own again if there is none. If the call has such an
+ * event already, something is not as the node knew it. Assignments (`done`) cost less than PERFORM, and four looks
+ * less than one statement with all of them. */
+static const char *const step_9[] = {
+    "CREATE PROCEDURE keep_one(e_session text, e_thread text, e_kind bigint, e_at bigint, e_actor text, e_call text,\n"
+    "  e_data text, e_no bigint, e_hash bytea, e_chain bigint, e_call_seq bigint, changed bigint, answered bigint,\n"
+    "  seen_hash bytea, also_session text, also_hash bytea, known_seq bigint, known_hash bytea, part_end bigint,\n"
+    "  version bigint, channel text, node text, lent bigint, told text, INOUT last bigint)\n"
+    "LANGUAGE plpgsql AS $$\n"
+    "#variable_conflict use_column\n"
+    "DECLARE before bytea; link bytea; also bytea; present bigint; ends bigint; done text;\n"
+    "BEGIN\n"
+    KEEP_LOCK
+    "  SELECT last_seq, hash INTO last, before FROM groups ORDER BY last_seq DESC LIMIT 1;\n"
+    "  SELECT value INTO present FROM meta WHERE name = 'schema_version';\n"
+    "  SELECT hash INTO link FROM events WHERE seq = known_seq;\n"
+    "  SELECT hash INTO also FROM chains WHERE session_id = also_session;\n"
+    "  ends := last + 1;\n"
+    "  IF ends >= part_end OR version IS DISTINCT FROM present OR known_hash IS DISTINCT FROM link\n"
+    "    OR also_hash IS DISTINCT FROM also THEN last := -1; RETURN; END IF;\n"
+    "  IF last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"
+    "  UPDATE chains SET last_seq = ends, changed_seq = CASE WHEN changed > known_seq THEN ends ELSE changed END,\n"
+    "    hash = e_hash, no = e_no WHERE session_id = e_session AND hash = seen_hash;\n"
+    "  IF NOT FOUND OR link IS NULL THEN ROLLBACK; last := -1; RETURN; END IF;\n"
+    "  IF e_call <> '' THEN\n"
+    "    INSERT INTO calls(call_id, session_id, kind, seq) VALUES(e_call, e_session, e_kind, ends)\n"
+    "      ON CONFLICT DO NOTHING;\n"
+    "    IF NOT FOUND THEN ROLLBACK; last := -1; RETURN; END IF;\n"
+    "  END IF;\n"
+    "  INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)\n"
+    "    VALUES(ends, e_session, e_thread, e_kind, e_at, e_actor, nullif(e_call, ''), e_data, e_no, e_hash, e_chain,\n"
+    "    nullif(e_call_seq, 0));\n"
+    "  IF answered > 0 THEN DELETE FROM open_approvals WHERE request_seq = answered; END IF;\n"
+    "  INSERT INTO groups(last_seq, hash) VALUES(ends, sha256(before || e_hash || int8send(ends)));\n"
+    "  done := set_config('synchronous_commit', 'off', true);\n"
+    "  COMMIT;\n"
+    "  IF lent = 1 THEN PERFORM " SYNCED("true") "; END IF;\n"
+    "  IF told <> '' AND octet_length(told) < current_setting('block_size')::int - 1000\n"
+    "    AND pg_notification_queue_usage() < 0.1 THEN\n"
+    "    told := concat_ws(' ', '', last, known_seq, encode(link, 'hex'), told);\n"
+    "  ELSE told := ''; END IF;\n"
+    "  done := set_config('lock_timeout', '0', true);\n"
+    "  done := pg_logical_emit_message(true, 'nod', '');\n"
+    "  done := pg_notify(channel, node || ' ' || ends || told);\n"
+    "END $$",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

@@ -90,6 +90,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_FOLLOWING = 5, FOR_
       "  JOIN chains c USING (session_id)"                                                              \
       " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0, 0 FROM events WHERE seq = $6::bigint")                  \
     X(KEEP, FOR_WRITER, "CALL keep(" PUT_PARAMETERS ", $34, $35, $36, $37, NULL)")                            \
+    X(KEEP_ONE, FOR_WRITER, "CALL keep_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16," \
+      " $17, $18, $19, $20, $21, $22, $23, $24, NULL)")                                                 \
     X(WRITE, FOR_WRITER, "SELECT put(" PUT_PARAMETERS ", true)")                                        \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \

@@ -3,7 +3,8 @@
  *
  *   1  LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: the judge (judge.h)
- *   2  KEEP: events, calls, heads, open approvals; nothing, if a session that the group is about is not as it was
+ *   2  KEEP: events, calls, heads, open approvals; nothing, if a session that the group is about is not as it was.
+ *      KEEP_ONE: the same for one event of a session that exists, most often a decision
  *
  * When other nodes were faster twice, and for what the server must be told in several statements (a new part, an
  * archived session), the lock is taken before LEARN and held until the group is written: LEARN is true then. Nodes that
@@ -228,6 +229,68 @@ static void put_assumed(const struct facts *facts, struct columns *assumed)
     }
 }
 
+/* ---- a group of one event ---- */
+
+/* The one head that the group rests on without changing it, or the other one if there is none. */
+static const struct fact_head *head_beside(const struct facts *facts)
+{
+    const struct fact_head *first = facts->first_head;
+    return first->dirty && first->next ? first->next : first;
+}
+
+static bool is_one(const struct facts *facts, const struct rows *rows)
+{
+    const struct event_row *row = &rows->events[0];
+    if (rows->count != 1 || row->opens || facts->head_count > 2)
+        return false;
+    for (const struct fact_head *head = facts->first_head; head; head = head->next)
+        if (!head->stored)
+            return false;
+    for (const struct fact_call *call = facts->first_call; call; call = call->next)
+        if (call->assumed && call != row->call)
+            return false;
+    return true;
+}
+
+/* KEEP_ONE, with the parameters of keep_one() in its order. */
+static void send_one(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
+{
+    const struct event_row *row = &rows->events[0];
+    const struct event *event = row->event;
+    const struct fact_head *head = facts_head(facts, event->session), *also = head_beside(facts);
+    struct arena *arena = &facts->arena;
+    BUF_SCOPE(told, NOTICE_BYTES_MAX);
+    struct params params = {0};
+    notice_write(&told, rows);
+    params_str(&params, event->session);
+    params_str(&params, event->thread);
+    params_int(&params, arena, event->kind);
+    params_int(&params, arena, event->at_ms);
+    params_str(&params, event->actor);
+    params_str(&params, event_kind_of_call(event->kind) ? event->call : STR_NONE);
+    params_str(&params, event->data);
+    params_int(&params, arena, (int64_t)event->no);
+    params_str(&params, digest_str(&row->hash, true));
+    params_int(&params, arena, (int64_t)row->chain);
+    params_int(&params, arena, (int64_t)row->call_seq);
+    params_int(&params, arena, (int64_t)head->changed_seq);
+    params_int(&params, arena, (int64_t)row->closes);
+    params_str(&params, digest_str(&head->hash_before, true));
+    params_str(&params, also->session);
+    params_str(&params, digest_str(&also->hash_before, true));
+    params_int(&params, arena, (int64_t)facts->last_seq);
+    params_str(&params, digest_str(&facts->last_hash, true));
+    params_int(&params, arena, (int64_t)handle->part_end);
+    params_int(&params, arena, postgres_version_known());
+    params_str(&params, str_of(handle->channel));
+    params_str(&params, str_of(handle->id.text));
+    params_int(&params, arena, handle->lent);
+    params_str(&params, buf_str(&told));
+    postgres_send(handle, SQL_KEEP_ONE, &params);
+}
+
+/* ---- a group of any size ---- */
+
 /* KEEP or WRITE, with the parameters of put() in its order. */
 static void send_write(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
 {
@@ -374,7 +437,10 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     *ret_last_seq = -1;
     if (facts->next_seq > handle->part_end || facts->leaves)
         return RC_OK; /* the caller must take the lock first */
-    send_write(handle, facts, rows);
+    if (is_one(facts, rows))
+        send_one(handle, facts, rows);
+    else
+        send_write(handle, facts, rows);
     group_note_sent(&handle->sent, facts, rows);
     struct rc rc = postgres_flush(handle, err);
     if (rc_ok(rc))

@@ -27,7 +27,7 @@ def syncs(pg):
     return server.wal_syncs(pg)
 
 
-def test_each_call_by_itself_waits_for_the_disk(_pg, world):
+def test_each_call_and_each_answer_waits_for_the_disk(_pg, world):
     """PostgreSQL does not sync a transaction that only notifies: without its message in the log the second commit of a
     group returns at once. The server's own process that writes the log would hide it, so it rests."""
     pg = server.Postgres("wal_writer_delay=10s").start()
@@ -39,6 +39,10 @@ def test_each_call_by_itself_waits_for_the_disk(_pg, world):
         for n in range(CALLS):
             admin.ask(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
         eventually(lambda: syncs(pg) - before >= CALLS, f"a sync for each of {CALLS} calls")
+        before = syncs(pg)
+        for n in range(CALLS):
+            admin.decided(session["id"], f"c{n}", "allow_once")  # a group of one event: another procedure
+        eventually(lambda: syncs(pg) - before >= CALLS, f"a sync for each of {CALLS} answers")
         a.stop()
     finally:
         pg.remove()

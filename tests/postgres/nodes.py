@@ -225,7 +225,7 @@ def learnt_and_written(path, begun):
     with open(path, encoding="utf-8", errors="replace") as file:
         file.seek(begun)
         said = file.read()
-    return said.count("execute LEARN:"), said.count("execute KEEP:") + said.count("execute WRITE:")
+    return said.count("execute LEARN:"), sum(said.count(f"execute {name}:") for name in ("KEEP", "KEEP_ONE", "WRITE"))
 
 
 def test_nodes_with_sessions_of_their_own_do_not_make_each_other_ask(pg, world):
@@ -253,6 +253,25 @@ def test_nodes_with_sessions_of_their_own_do_not_make_each_other_ask(pg, world):
     must(written >= 160, f"{written} groups were written")
     must(learnt < written / 20, f"{learnt} of {written} groups had to ask first")
     must(len([e for e in admin.events() if e["type"] == "TOOL_APPROVAL_RESPONSE"]) == 80, "answers")
+    world.nod("verify", "--store", url)
+
+
+def test_calls_of_two_nodes_in_one_session_make_one_chain(pg, world):
+    """Each call is one event that builds on the last of its session, which the other node may have added to meanwhile."""
+    servers, url = nodes(pg, world, 2)
+    admin = servers[0].admin()
+    session = admin.session(toolPolicies={"Bash": "allow"})
+    eventually(lambda: at(servers[1], admin).get(f"/api/sessions/{session['id']}").status == 200, "the session is known")
+
+    def work(k):
+        for n in range(40):
+            at(servers[k], admin).call(session["threadId"], "Bash", {"command": "make"}, id=f"c{k}-{n}")
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(3 * PATIENCE)
+    must(len([e for e in admin.events() if e["type"] == "TOOL_CALL"]) == 80, "calls")
     world.nod("verify", "--store", url)
 
 

@@ -66,7 +66,7 @@ def test_a_lost_group_that_comes_late_is_kept_once(pg, world):
 
     def look(piece):
         """Loses the first group; when the node reads what to build on, the group comes, and is read or waits."""
-        if bound(b"KEEP", piece) and not way.late:
+        if bound(b"KEEP_ONE", piece) and not way.late:
             return True
         if bound(b"SENT", piece):
             seen.append("looked")
