@@ -125,8 +125,9 @@ static const struct lister listers[] = {
     {"git", "ls-files", "zocmdk", NULL,
      {"--others", "--cached", "--modified", "--deleted", "--exclude-standard"}, {"-x"}},
     {"git", "diff", "zr", "", {"--cached", "--staged", "--diff-filter=", "--relative"}, {0}},
-    {"grep", NULL, "lLrRniwEFPhHsIvzax", "lL", {"--include=", "--exclude=", "--exclude-dir="}, {"-e", "-m"}},
-    {"rg", NULL, "liwnFPsvxuSaH", "l", {"--hidden", "--no-ignore", "--glob=", "--type="},
+    {"git", "grep", "lLniwEFPhHIvzx", "lL", {0}, {"-e", "-m"}},
+    {"grep", NULL, "lLrRniwEFPhHsIvzaxZ", "lL", {"--include=", "--exclude=", "--exclude-dir="}, {"-e", "-m"}},
+    {"rg", NULL, "liwnFPsvxuSaH0", "l", {"--hidden", "--no-ignore", "--glob=", "--type="},
      {"-e", "-g", "-t", "-T", "-m", "--glob", "--type"}},
 };
 
