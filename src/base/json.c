@@ -104,37 +104,22 @@ static struct rc read_code_point(struct json_reader *r, uint32_t *ret_code)
     return RC_OK;
 }
 
-static char simple_escape(char c)
-{
-    switch (c) {
-    case '"': case '\\': case '/': return c;
-    case 'b': return '\b';
-    case 'f': return '\f';
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    default: return 0;
-    }
-}
+/* What the letter behind a backslash stands for; 0: it is no such escape. */
+static const char simple_escapes[256] = {
+    ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
+};
 
-/* One escape, r->at behind the backslash; its bytes go to `to`. */
+/* One escape that is not simple, r->at behind the backslash; its bytes go to `to`. */
 static struct rc read_escape(struct json_reader *r, char **to)
 {
     uint32_t code = 0;
     if (r->at == r->end)
         return bad(r, "a string is not closed");
-    char c = *r->at;
-    if (c == 'u') {
-        r->at++;
-        TRY(read_code_point(r, &code));
-        *to += utf8_encode(code, *to);
-        return RC_OK;
-    }
-    char plain = simple_escape(c);
-    if (!plain)
+    if (*r->at != 'u')
         return bad(r, "an unknown escape");
     r->at++;
-    *(*to)++ = plain;
+    TRY(read_code_point(r, &code));
+    *to += utf8_encode(code, *to);
     return RC_OK;
 }
 
@@ -178,18 +163,34 @@ static const char *find_close(const char *from, const char *end)
     return NULL;
 }
 
-/* The rest of a string, up to its closing quote. `to` has room for all of it as it is escaped. */
-static struct rc read_escaped(struct json_reader *r, const char *close, char **to)
+/* Plain bytes and simple escapes, up to something else or the end. */
+static inline char *copy_simple(char *to, const char **from, const char *end)
+{
+    const char *at = *from;
+    char simple;
+    for (;;) {
+        size_t n = utf8_copy_plain(to, (struct str){at, (size_t)(end - at)});
+        to += n;
+        at += n;
+        if (end - at < 2 || *at != '\\' || !(simple = simple_escapes[(unsigned char)at[1]]))
+            break;
+        *to++ = simple;
+        at += 2;
+    }
+    *from = at;
+    return to;
+}
+
+/* From the first backslash up to the closing quote. `to` has room for all bytes up to `end`. */
+static struct rc read_escaped(struct json_reader *r, const char *end, char **to)
 {
     for (;;) {
-        struct str rest = {r->at, (size_t)(close - r->at)};
-        size_t n = utf8_copy_plain(*to, rest);
-        *to += n;
-        r->at += n;
-        if (n == rest.n)
-            return RC_OK;
+        *to = copy_simple(*to, &r->at, end);
+        if (r->at == end)
+            return bad(r, "a string is not closed");
         unsigned char c = (unsigned char)*r->at;
-        CHECK(c != '"');
+        if (c == '"')
+            return RC_OK;
         if (c == '\\') {
             r->at++;
             TRY(read_escape(r, to));
@@ -197,7 +198,7 @@ static struct rc read_escaped(struct json_reader *r, const char *close, char **t
         }
         if (c < 0x20)
             return bad(r, "a control character in a string");
-        size_t bytes = utf8_valid_one((struct str){r->at, (size_t)(close - r->at)});
+        size_t bytes = utf8_valid_one((struct str){r->at, (size_t)(end - r->at)});
         if (bytes == 0)
             return bad(r, "invalid UTF-8");
         memcpy(*to, r->at, bytes);
@@ -206,26 +207,42 @@ static struct rc read_escaped(struct json_reader *r, const char *close, char **t
     }
 }
 
-/* r->at is at the opening quote. A decoded string is never longer than its escaped form. */
+/* A string with escapes, r->at at the first of them. A decoded string is never longer than its escaped form. When
+ * little is left of the text there is room for all of it, and what is not needed is given back: then the end of the
+ * string is not searched first. */
+static struct rc read_with_escapes(struct json_reader *r, const char *start, struct str *ret_text)
+{
+    enum { LITTLE_BYTES = 4096 };
+    const char *first = r->at, *end = r->end;
+    bool little = end - start <= LITTLE_BYTES;
+    const char *close = little ? NULL : find_close(first, end);
+    if (!little && !close)
+        return bad(r, "a string is not closed");
+    if (close)
+        end = close + 1;
+    char *text = arena_bytes(r->arena, (size_t)(end - start)), *to = text + (first - start);
+    memcpy(text, start, (size_t)(first - start));
+    struct rc rc = read_escaped(r, end, &to);
+    if (rc_bad(rc) && little && !find_close(first, end)) {
+        r->at = first;
+        return bad(r, "a string is not closed");
+    }
+    TRY(rc);
+    r->arena->at = to;
+    r->at++;
+    *ret_text = (struct str){text, (size_t)(to - text)};
+    return RC_OK;
+}
+
+/* r->at is at the opening quote. */
 static struct rc read_string(struct json_reader *r, struct str *ret_text)
 {
     const char *start = ++r->at;
     TRY(skip_plain(r));
-    if (*r->at == '"') {
-        *ret_text = (struct str){start, (size_t)(r->at - start)};
-        r->at++;
-        return RC_OK;
-    }
-    const char *close = find_close(r->at, r->end);
-    if (!close)
-        return bad(r, "a string is not closed");
-    char *text = arena_bytes(r->arena, (size_t)(close - start));
-    size_t before = (size_t)(r->at - start);
-    memcpy(text, start, before);
-    char *to = text + before;
-    TRY(read_escaped(r, close, &to));
-    r->at = close + 1;
-    *ret_text = (struct str){text, (size_t)(to - text)};
+    if (*r->at != '"')
+        return read_with_escapes(r, start, ret_text);
+    *ret_text = (struct str){start, (size_t)(r->at - start)};
+    r->at++;
     return RC_OK;
 }
 

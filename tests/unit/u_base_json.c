@@ -320,6 +320,61 @@ static void many_keys(void **state)
     assert_int_equal(json_parse(&arena, buf_str(&buf), &value, NULL).code, ERR_INVALID);
 }
 
+/* Adds a string that begins with an escape; now and then it is not valid, or not closed. */
+static void put_string_by_chance(struct buf *to, uint64_t *seed)
+{
+    static const char *const pieces[] = {"a", "plain letters, more than sixteen", "\\n", "\\\"", "\\\\", "\\/",
+                                         "\\u00e9", "\\ud83d\\ude00", "\xc3\xa4", "\\t\\t", " ",
+                                         "\\x", "\\ud83d", "\x01", "\xc3"};
+    enum { PIECES = sizeof pieces / sizeof *pieces, BAD = 4 };
+    unsigned count = (unsigned)(*seed >> 33) % 12;
+    bool valid = (*seed >> 40) % 4 != 0, closed = (*seed >> 50) % 8 != 0;
+    buf_puts(to, "\"\\n");
+    for (unsigned i = 0; i < count; i++) {
+        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+        buf_puts(to, pieces[(*seed >> 33) % (valid ? PIECES - BAD : PIECES)]);
+    }
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    buf_puts(to, closed ? "\"" : "");
+}
+
+/* The end of a string is searched first only where much text is left. */
+static void little_and_much_text_are_read_alike(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 4000, BLANKS = 5000 };
+    uint64_t seed = 1;
+    unsigned good = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(text, 2 * BLANKS);
+        JSON_SCOPE(little, little_out, 2 * BLANKS);
+        JSON_SCOPE(much, much_out, 2 * BLANKS);
+        struct err err = {0}, much_err = {0};
+        const struct json *value;
+        buf_putc(&text, '[');
+        for (unsigned k = 0; k < 3; k++) {
+            buf_puts(&text, k ? "," : "");
+            put_string_by_chance(&text, &seed);
+        }
+        size_t n = text.n;
+        buf_putc(&text, ']');
+        struct rc rc = json_parse(&arena, buf_str(&text), &value, &err);
+        if (rc_ok(rc))
+            write_again(&little_out, value);
+        text.n = n;
+        buf_printf(&text, "%*s]", BLANKS, "");
+        assert_int_equal(json_parse(&arena, buf_str(&text), &value, &much_err).code, rc.code);
+        assert_string_equal(err.text, much_err.text);
+        if (rc_bad(rc))
+            continue;
+        write_again(&much_out, value);
+        assert_true(str_eq(buf_str(&little), buf_str(&much)));
+        good++;
+    }
+    assert_in_range(good, ROUNDS / 10, ROUNDS / 10 * 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +387,7 @@ int main(void)
         cmocka_unit_test(same_tokens),
         cmocka_unit_test(duplicate_keys_anywhere),
         cmocka_unit_test(many_keys),
+        cmocka_unit_test(little_and_much_text_are_read_alike),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }
