@@ -106,7 +106,7 @@ static inline void utf8_copy_short(char *to, struct str s)
     }
 }
 
-static inline size_t utf8_copy_plain(char *to, struct str s)
+__attribute__((always_inline)) static inline size_t utf8_copy_plain(char *to, struct str s)
 {
     size_t i = 0, n = 16;
     for (; s.n - i >= 16 && n == 16; i += n) {
