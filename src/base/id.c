@@ -77,14 +77,17 @@ void id_secret(char out[ID_SECRET_BYTES])
  * shell. */
 bool id_acceptable(struct str s)
 {
+    static const bool refused[256] = {
+        [0 ... ' '] = true, ['"'] = true, ['\''] = true, ['`'] = true, ['/'] = true, ['\\'] = true, ['?'] = true,
+        ['#'] = true, ['%'] = true, [0x7f ... 0xff] = true,
+    };
+    size_t dots = 0;
     if (s.n == 0 || s.n > LIMIT_ID_BYTES)
         return false;
-    bool only_dots = true;
     for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c <= 0x20 || c >= 0x7f || strchr("\"'`/\\?#%", c))
+        if (refused[(unsigned char)s.p[i]])
             return false;
-        only_dots = only_dots && c == '.';
+        dots += s.p[i] == '.';
     }
-    return !only_dots;
+    return dots < s.n;
 }
