@@ -505,6 +505,26 @@ static void read_letter(struct shell_parser *p, struct word_reading *r)
     p->at++;
 }
 
+/* Letters that mean nothing to the shell wherever they stand, up to one that does: most of nearly every command. */
+static void read_plain(struct shell_parser *p, struct word_reading *r)
+{
+    enum { NAME = 1, DIGIT = 2, OTHER = 4 };
+    static const unsigned char plain[256] = {['a' ... 'z'] = NAME, ['A' ... 'Z'] = NAME, ['_'] = NAME,
+                                             ['0' ... '9'] = DIGIT, ['-'] = OTHER, ['/'] = OTHER};
+    struct str rest = str_sub(p->text, p->at, p->text.n);
+    unsigned kinds = 0, kind;
+    size_t n = 0;
+    for (; n < rest.n && (kind = plain[(unsigned char)rest.p[n]]); n++)
+        kinds |= kind;
+    if (n == 0)
+        return;
+    bool starts = put_so_far(p, r) > 0 || plain[(unsigned char)rest.p[0]] == NAME;
+    r->name = r->name && starts && !(kinds & OTHER);
+    r->after_equals = false;
+    put_run(p, str_sub(rest, 0, n));
+    p->at += n;
+}
+
 /* One piece of a word: a quote, an expansion, or a letter. */
 static bool read_piece(struct shell_parser *p, struct word_reading *r)
 {
@@ -585,6 +605,7 @@ static bool read_word(struct shell_parser *p)
 {
     struct word_reading r = {.base = p->scratch_at, .name = true, .brace_at = SIZE_MAX, .bracket_at = SIZE_MAX};
     size_t from = p->at;
+    read_plain(p, &r);
     while (!at_end(p)) {
         char c = look(p, 0);
         bool process = (c == '<' || c == '>') && look(p, 1) == '(';
@@ -592,6 +613,7 @@ static bool read_word(struct shell_parser *p)
             break;
         if (!read_piece(p, &r))
             return false;
+        read_plain(p, &r);
     }
     return finish_word(p, &r, from);
 }
