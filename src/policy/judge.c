@@ -524,12 +524,27 @@ static struct verdict by_rule(struct judging *j, enum effect effect, const struc
     return verdict;
 }
 
+/* The pieces, one behind the other: for words that nearly every call needs, instead of printf. */
+#define JOINED(arena, ...) \
+    joined((arena), (const struct str[]){__VA_ARGS__}, sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str))
+static struct str joined(struct arena *arena, const struct str pieces[], size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += pieces[i].n;
+    char *text = arena_bytes(arena, n + 1), *at = text;
+    for (size_t i = 0; i < count; i++)
+        (void)str_pack(&at, pieces[i]);
+    *at = '\0';
+    return (struct str){text, n};
+}
+
 static struct verdict by_session(struct judging *j, const struct tool_policy *policy)
 {
     struct verdict verdict = say(policy->effect, STR("session"), STR_NONE);
     verdict.rule = policy->tool;
-    verdict.why = arena_printf(j->arena, "the session's policy for %.*s is %s", STR_ARG(policy->tool),
-                               effect_name(policy->effect));
+    verdict.why = JOINED(j->arena, STR("the session's policy for "), policy->tool, STR(" is "),
+                         str_of(effect_name(policy->effect)));
     return verdict;
 }
 
@@ -540,25 +555,16 @@ static struct verdict by_stop(struct judging *j)
     return by_rule(j, j->stop.effect, rule, 1);
 }
 
-/* Why the rules do not let a command pass, in words. Nearly every call that is asked about needs them: no printf. */
+/* Why the rules do not let a command pass, in words. */
 static struct str uncovered_words(struct judging *j)
 {
     if (!j->uncovered)
         return STR_NONE;
     bool no_rule = strcmp(j->uncovered, NO_RULE) == 0;
     size_t shown = j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n;
-    const struct str pieces[] = {no_rule ? STR("no rule allows `") : STR("`"), str_sub(j->uncovered_text, 0, shown),
-                                 shown < j->uncovered_text.n ? STR("…") : STR_NONE, STR("`"),
-                                 no_rule ? STR_NONE : STR(": "), no_rule ? STR_NONE : str_of(j->uncovered)};
-    enum { PIECES = sizeof pieces / sizeof *pieces };
-    size_t n = 1;
-    for (size_t i = 0; i < PIECES; i++)
-        n += pieces[i].n;
-    char *text = arena_bytes(j->arena, n), *at = text;
-    for (size_t i = 0; i < PIECES; i++)
-        (void)str_pack(&at, pieces[i]);
-    *at = '\0';
-    return (struct str){text, n - 1};
+    return JOINED(j->arena, no_rule ? STR("no rule allows `") : STR("`"), str_sub(j->uncovered_text, 0, shown),
+                  shown < j->uncovered_text.n ? STR("…") : STR_NONE, STR("`"), no_rule ? STR_NONE : STR(": "),
+                  no_rule ? STR_NONE : str_of(j->uncovered));
 }
 
 /* Looks at everything; true when allow rules let the call pass. */
