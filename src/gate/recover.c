@@ -68,8 +68,8 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     const struct event *call = &approval->call, *request = &approval->request;
     struct data_tool_approval_request data;
     struct call_key key = call_key(request->session, request->call);
-    if (map_get(&gate->core.open, call_key_str(&key)) ||
-        !read_request(&scratch, request, &data))
+    uint64_t hash = map_hash(call_key_str(&key));
+    if (map_get_hashed(&gate->core.open, call_key_str(&key), hash) || !read_request(&scratch, request, &data))
         return;
     approval->deadline_ms = data.deadline;
     struct open_approval listed = without_file(&scratch, approval, &data);
@@ -103,7 +103,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     open->people = (unsigned)data.people;
     open->waits = data.waits;
     open->withdraws = data.withdraws;
-    (void)map_put(&gate->core.open, call_key_str(&key), open);
+    (void)map_put_hashed(&gate->core.open, call_key_str(&key), hash, open);
     quota_take(gate, open->actor, open->session, open->stored);
     core_due_add(&gate->core, open);
 }
