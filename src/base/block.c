@@ -12,8 +12,8 @@ struct kept_block {
 
 static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_LARGE_BYTES};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-/* As many as a group of calls that are kept together gives back at once; of the large ones fewer are used. */
-static const unsigned kept_most[SIZES] = {32, 32, 32, 8};
+/* As many as are in use while 64 calls wait to be committed; of the large ones fewer, because of their size. */
+static const unsigned kept_most[SIZES] = {64, 64, 64, 16};
 
 static _Thread_local struct {
     struct kept_block *free[SIZES];
