@@ -36,12 +36,17 @@ static utf8_sixteen quoted_of_16(utf8_sixteen bytes)
     return utf8_not_plain(bytes) | (utf8_sixteen)((bytes == ' ') | (bytes == '='));
 }
 
-/* Most are ids, which are looked at 16 bytes at once; the last 16 overlap those before. */
+/* Most are ids, which are looked at 16 bytes at once; the last 16 overlap those before. Of a shorter text both ends are
+ * looked at. */
 static bool needs_quotes(struct str s)
 {
     utf8_sixteen quoted = {0};
-    if (s.n < 16)
+    if (s.n < 4)
         return s.n == 0 || utf8_plain(s) < s.n || memchr(s.p, ' ', s.n) || memchr(s.p, '=', s.n);
+    if (s.n < 8)
+        return utf8_first_of_16(quoted_of_16(utf8_load_ends(s, 4))) < 8;
+    if (s.n < 16)
+        return utf8_first_of_16(quoted_of_16(utf8_load_ends(s, 8))) < 16;
     for (size_t i = 0; i + 16 < s.n; i += 16)
         quoted |= quoted_of_16(utf8_load_16(s.p + i));
     quoted |= quoted_of_16(utf8_load_16(s.p + s.n - 16));
