@@ -249,6 +249,7 @@ struct sed_words {
     struct buf *program;
     bool given;     /* by an option */
     bool in_place;
+    struct str suffix; /* of the copies that it keeps of files edited in place; empty: none */
     size_t operands[64];
     size_t operand_count;
 };
@@ -282,8 +283,10 @@ static size_t sed_option(struct studying *s, struct sed_words *sed, size_t i)
             value = str_sub(text, k + 1, text.n);
         }
     }
-    if (kind == 'i')
+    if (kind == 'i') {
         sed->in_place = true;
+        sed->suffix = value;
+    }
     if (kind == '?' || !word_literal(&s->words[i]))
         act_other(s, ALL_WORDS, "an option of it is not known, or runs a file");
     if (kind != 'e' && kind != 'l')
@@ -321,8 +324,14 @@ void study_sed(struct studying *s)
         act_other(s, ALL_WORDS, program_why);
     if (sed.operand_count == 64)
         act_other(s, ALL_WORDS, "it has too many operands");
-    for (size_t i = first; sed.in_place && i < sed.operand_count; i++)
-        act_writes(s, ALL_WORDS, s->words[sed.operands[i]].text);
+    for (size_t i = first; sed.in_place && i < sed.operand_count; i++) {
+        struct str file = s->words[sed.operands[i]].text;
+        act_writes(s, ALL_WORDS, file);
+        if (sed.suffix.n)
+            act_writes(s, ALL_WORDS, arena_printf(s->arena, "%.*s%.*s", STR_ARG(file), STR_ARG(sed.suffix)));
+    }
+    if (str_find(sed.suffix, '*') < sed.suffix.n) /* the file's name is put in its place */
+        act_other(s, ALL_WORDS, "it keeps copies under other names");
     if (sed.in_place && first >= sed.operand_count)
         act_other(s, ALL_WORDS, "it edits files in place");
 }
