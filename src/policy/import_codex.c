@@ -307,7 +307,7 @@ static void take_call(struct codex_reader *r, const struct codex_call *call)
         rule->not_match = examples(r, &call->not_match, &rule->not_match_count);
     }
     if (call->odd)
-        import_remark(r->in, call->line, call->name, "an argument of it is not known and was left out");
+        import_remark(r->in, call->line, call->name, "one of its arguments is not known and was left out");
 }
 
 /* `name = …` and `[name]` begin config.toml; a file of rules begins with a call. */

@@ -145,7 +145,7 @@ static void check_named(struct checking *checking, struct named *named)
         return;
     struct rc rc = file_digest(path, &digest, &err);
     if (rc_ok(rc) && !digest_eq(&digest, &named->digest))
-        blame(named, "the file is not the one that was made");
+        blame(named, "its SHA-256 is not the one that the store has");
     if (rc_ok(rc))
         rc = archive_verify(path, &check, &err);
     if (rc_ok(rc) && check.bad_seq)
