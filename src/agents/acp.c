@@ -47,7 +47,7 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
     }
 }
 
-/* The parts of an ask from which the call is made out. */
+/* The members of a permission request by which the agent's call is recognized. */
 struct acp_reading {
     struct arena *arena;
     const struct agent *agent;
@@ -74,7 +74,7 @@ static struct rc finish(struct acp_reading *r, struct buf *buf, struct err *err)
     return RC_OK;
 }
 
-/* ["sh","-lc",text] and text are commands; other words are one of exactly those. */
+/* The command is a text, or a list of words: ["sh","-lc",text] is the text, any other list exactly these words. */
 static struct rc read_command(struct acp_reading *r, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);

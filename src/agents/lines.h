@@ -27,7 +27,7 @@ static inline struct lines lines_init(size_t bytes_max)
 void lines_done(struct lines *lines);
 /* Room for what is read next, at most *ret_room bytes; NULL when the line is over the ceiling. */
 char *lines_room(struct lines *lines, size_t *ret_room);
-/* So many bytes were read into that room; 0 is the end of the stream. */
+/* Says how many bytes were read into the room of lines_room; 0 is the end of the stream. */
 void lines_add(struct lines *lines, size_t bytes);
 /* The next line without its end, valid until lines_room; false when there is none yet. */
 bool lines_next(struct lines *lines, struct str *ret_line);

@@ -180,7 +180,7 @@ static void asked(struct op *op)
     }
 }
 
-/* While it waits for a person the agent's message is not needed: the answer is made of the decision. */
+/* Frees the agent's message while its call waits for a person: the answer is made from the decision alone. */
 static void let_go(struct ask *ask)
 {
     struct hooking *h = ask->op.owner;

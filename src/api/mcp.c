@@ -36,7 +36,7 @@ static void send_event(struct mcp_call_held *held, const struct buf *line)
     shared_unref(bytes);
 }
 
-/* Not the exchange's: once a stream has begun, the request and its arena are gone. */
+/* A held call has arenas of its own: once a stream has begun, the exchange and its arena are gone. */
 static void free_held(struct mcp_call_held *held)
 {
     arena_done(&held->spare);
@@ -77,8 +77,8 @@ static void withdrawn(struct op *op)
         free_held(held);
 }
 
-/* Also when a person has answered meanwhile: the gate then refuses the withdrawal, and `withdrawn` refuses the
- * client. */
+/* Withdraws the call at the gate. If a person has answered meanwhile the gate refuses that, and `withdrawn` refuses
+ * the client. */
 static void withdraw(struct mcp_call_held *held)
 {
     struct decide *decide = arena_new(&held->arena, struct decide);

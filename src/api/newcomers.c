@@ -69,7 +69,7 @@ bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x))
     return true;
 }
 
-/* A stranger's large body is not read for this. */
+/* Whether a request with a token that this node does not know yet may send its body: only a small one. */
 bool newcomer_may_send(const struct exchange *x)
 {
     uint64_t bytes;

@@ -31,7 +31,7 @@ void api_print_routes(void)
         (void)printf("%s %s\n", routes[i].method, routes[i].path);
 }
 
-/* Agents' own messages hold whole files; a call says so with ?large=1. */
+/* The most bytes of a body: more for agents' own messages, which hold whole files, and for a call with ?large=1. */
 size_t api_body_max(struct str target)
 {
     struct str query;
@@ -84,7 +84,7 @@ static unsigned char count_slashes(struct str path)
     return count;
 }
 
-/* Of each route; counted at the first request, on the loop. */
+/* The number of slashes in the path of each route; counted at the first request, on the loop. */
 static const unsigned char *slashes_of_routes(void)
 {
     static unsigned char counts[sizeof routes / sizeof *routes];

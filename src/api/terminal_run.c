@@ -96,7 +96,7 @@ static struct rc read_start(const struct json *message, struct run_op *start, st
 
 /* ---- the run ---- */
 
-/* Its end is only told when it fails: everything else the client sees in the run's events. */
+/* Starts the run. The client is told of this act only if it fails: everything else it sees in the run's events. */
 static void execute(struct terminal_act *act)
 {
     act->next = (struct run_op){.op = gate_op(&act->arena, terminal_act_done, act), .session = act->start.session,

@@ -54,7 +54,7 @@ void block_give(void *p, size_t bytes)
     kept.count[list]++;
 }
 
-/* Not under a sanitizer, which has to see when a block is freed. */
+/* Switches keeping on; does nothing under a sanitizer, which has to see when a block is freed. */
 void block_keep(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

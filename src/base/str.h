@@ -44,7 +44,7 @@ static inline bool str_eq(struct str a, struct str b)
 
 static inline bool str_is(struct str a, const char *c) { return str_eq(a, str_of(c)); }
 static inline bool str_empty(struct str s) { return s.n == 0; }
-/* Of ASCII letters alone. */
+/* These know ASCII alone. */
 static inline char str_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 static inline bool str_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static inline bool str_digit(char c) { return c >= '0' && c <= '9'; }

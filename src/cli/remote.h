@@ -17,7 +17,7 @@ struct query {
     int64_t wait_seconds; /* how long the server may hold the answer on purpose */
 };
 
-/* Its answer, in the arena of the request. */
+/* The server's answer, in the arena of the request. */
 struct reply {
     int status;
     struct str body;

@@ -10,7 +10,7 @@ enum audience {
     SERVES = 2, /* the command is a server */
     KEEPS = 4,  /* the command opens the store itself */
     PRINTS = 8, /* it prints text for people */
-    SITS = 16, WRAPS = 32, /* SITS: in a session that the environment may name; WRAPS: starts an agent */
+    SITS = 16, WRAPS = 32, /* SITS: asks in the session that NOD_SESSION names; WRAPS: starts an agent */
 };
 
 /* Where else than in the environment a setting may stand. */

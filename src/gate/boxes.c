@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Of a folder that did not answer: no box is made for it. */
+/* The inode noted for a folder on a mount that did not answer: no box is made for it. */
 #define NO_FOLDER ((ino_t)-1)
 
 bool boxes_outside(const struct json *input) { return json_bool(input, "outside", false); }

@@ -185,7 +185,7 @@ void execute_done(struct gate *gate);
 void execute_hand_over(struct gate *gate, struct job *job);
 void archive_stop(struct gate *gate);
 
-/* The rules of a cached session (every session that was lent is cached), and the slot that remembers them. */
+/* The rules of a cached session, and their place in the cache. Every session that was lent is cached. */
 const struct rule_set *sessions_rules(struct gate *gate, const struct session *session);
 struct session_rules *sessions_rules_slot(struct gate *gate, const struct session *session);
 

@@ -64,7 +64,7 @@ static void look_up(struct op *op, struct str id)
         op_give_session(op, session, &(struct err){.code = ERR_OK});
 }
 
-/* One step. The answer that it was given is freed behind it. */
+/* Takes one step of the operation, then frees the answer (read or append) that the step was given. */
 void op_go(struct op *op)
 {
     struct gate *gate = op->gate;

@@ -256,7 +256,7 @@ static void recovered(struct recovery *recovery, const struct err *err)
 
 static void read_partials(struct recovery *recovery);
 
-/* Again when events were delivered while the answer was on its way: partial answers could be missed otherwise. */
+/* Reads again if events were delivered while the answer was on its way: partial answers could be missed otherwise. */
 static void partials_read(struct read *read)
 {
     struct recovery *recovery = read->arg;

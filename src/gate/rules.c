@@ -137,7 +137,7 @@ static struct rc take_entry(struct policy_file *file, const struct json *entry, 
     source->effect = effect;
     TRY(rule_check_people(source, err));
     source->layer = layer;
-    source->counted = false; /* a file cannot count */
+    source->counted = false; /* uses are events; a rule of a file has none */
     source->author = arena_str(&file->arena, str_of(file->path));
     source->id = arena_printf(&file->arena, "%s:%zu", policy_layer_name(layer), file->count + 1);
     file->count++;

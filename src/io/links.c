@@ -110,7 +110,7 @@ static void read_it(struct far_work *work)
     (void)file_read(&work->arena, look->path.p, look->bytes_max, &look->text, &look->err).code;
 }
 
-/* NULL: no answer. */
+/* Looks on a thread, since the mount may hang; NULL: it did not answer in time. */
 static struct far_look *look_far(struct str path, void (*run)(struct far_work *work), size_t bytes_max)
 {
     struct far_look *look = far_new(sizeof *look, run);

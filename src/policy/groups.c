@@ -60,7 +60,7 @@ static bool next_member(struct str *list, struct str words[MEMBER_WORDS_MAX], st
     return ret_rule->word_count > 0;
 }
 
-/* For the groups without a list: the row's style decides, an option that makes it write undoes it. */
+/* For groups without a list of commands: whether the table says that the command, with its options, only reads. */
 static bool only_reads(const struct group *group, const struct study *study)
 {
     if (!study->table || study->local || !((study->table->styles & STYLE_READS) || study->only_reads))

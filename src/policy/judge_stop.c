@@ -747,7 +747,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
     }
 }
 
-/* Also for parts inside substitutions and functions: whatever could run is looked at. */
+/* Called for every part, also inside substitutions and functions: all that could run is looked at. */
 void judge_part_stops(struct judging *j, struct node *node, const struct folder *folder)
 {
     CHECK(node->kind == NODE_SIMPLE);

@@ -170,7 +170,7 @@ static bool lint_alone(struct linting *l)
     return true;
 }
 
-/* Another rule decides about every call that this one names. */
+/* Warns if another rule decides every call that this one names. */
 static void lint_shadowed(struct linting *l)
 {
     struct compiled *own = &l->set->rules[l->at];

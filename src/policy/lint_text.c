@@ -267,7 +267,7 @@ static bool runs_anything(const struct table_row *row)
     return row->stdin_lang != 0;
 }
 
-/* Not a mistake, but more than most people mean. */
+/* Notes an allow that is no mistake, but allows more than most people mean. */
 void lint_wide(struct linting *l)
 {
     const struct rule *rule = &l->rule;

@@ -20,7 +20,7 @@ struct table_facts {
     const char *name, *options;
     bool used, exact; /* exact: by the program itself or by a person, so that nothing is left out */
     bool manual;      /* written by a person: stronger than the help text */
-    bool long_only;   /* git names its letters nowhere */
+    bool long_only;   /* only long options are listed: git shows its short ones nowhere */
 };
 
 struct row *rows;

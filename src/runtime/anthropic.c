@@ -28,7 +28,7 @@ static struct str text_block(struct arena *arena, struct str text)
     return json_object_str(arena, J("type", "text"), J_ALWAYS("text", text.n ? text : STR("(nothing)")));
 }
 
-/* Also for a use that was never asked about: the provider refuses a conversation in which a use has no result. */
+/* The result of a use, also of one never asked about: the provider refuses a conversation with a use without one. */
 static struct str result_block(struct arena *arena, const struct talk *talk, const struct use *use)
 {
     bool is_error;

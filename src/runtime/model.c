@@ -43,7 +43,7 @@ static void tell(struct worker *w, const char *type, struct str text)
 
 static void say(void *arg, struct str text) { tell(arg, "text_chunk", text); }
 
-/* Also kept as a message of the system, so that the history shows why an answer took long. */
+/* Tells watchers, and keeps a message of the system, so that the history shows why an answer took long. */
 static void tell_retry(struct worker *w, const char *why, int64_t wait_ms)
 {
     struct err ignored;

@@ -19,7 +19,7 @@ struct auto_archive {
     bool working, freed;
 };
 
-/* Also after auto_archive_free: then only the memory is left to give back. */
+/* Called when a round of archiving has ended; after auto_archive_free it only frees the memory. */
 static void archived(struct op *op)
 {
     struct gate_archiving *archiving = (struct gate_archiving *)op;

@@ -92,7 +92,7 @@ static struct rc check_lines(struct check *check, struct str text, struct err *e
     return RC_OK;
 }
 
-/* Also takes --name=value. */
+/* Takes the value of an option, from `--name value` or `--name=value`; false: the argument is another one. */
 static bool option_value(int argc, char **argv, int *at, const char *name, const char **ret_value)
 {
     size_t n = strlen(name);

@@ -109,7 +109,7 @@ static void make_admin(void *arg)
 static bool make_admin_later(struct process *process, const struct err *err)
 {
     int64_t waited_us = clock_steady_us() - process->started_us;
-    bool closing = !process->server; /* gate_close gives back what is still open */
+    bool closing = !process->server; /* the server ends: gate_close fails what is still open, and that comes here */
     if (err->code != ERR_UNAVAILABLE || closing || waited_us > (int64_t)FIRST_TOKEN_MS * 1000)
         return false;
     if (!process->again) {

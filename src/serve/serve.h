@@ -23,7 +23,7 @@ struct runtime;
 struct servers;
 struct sign_key;
 
-/* First thing in main: see supervisor_main. */
+/* Called first in main: becomes the supervisor process if `argv` says so (supervisor_main); else returns false. */
 bool serve_supervisor(int argc, char **argv);
 
 /* Where archives are: in the data folder. */

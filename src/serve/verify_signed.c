@@ -35,7 +35,7 @@ struct proving {
     struct arena call_arena;
     struct call call;     /* the last one; its request comes in the same append */
     struct arena answer_arena;
-    struct event answer;  /* the last signed answer that is valid; what follows from it comes in the same append */
+    struct event answer;  /* the last valid signed answer; rules that it adds come in the same append */
     struct data_tool_approval_response answered;
     struct map requests;  /* "session\ncall" → struct verified_ask, on the heap */
     struct map trusted;   /* ids of keys */

@@ -163,7 +163,7 @@ static struct rc digest_all(const struct end *end, uint64_t last_seq, struct dig
         struct read *page;
         TRY(page_after(end, after, &page, err));
         for (size_t i = 0; i < page->event_count; i++) {
-            page->events[i].no = 0; /* both stores must come out the same */
+            page->events[i].no = 0; /* not compared: only the rest must be equal in both stores */
             *ret_digest = chain_next(ret_digest, &page->events[i]);
         }
         uint64_t next = page->event_count ? page->events[page->event_count - 1].seq : after;

@@ -50,7 +50,7 @@ struct store {
     unsigned slow_for;     /* commits left to the writer after a slow one; used by the owner of the handle */
     /* Of the writer's thread, when other processes write, too: the last group. */
     uint64_t kept_seq;    /* of its last event */
-    unsigned group_count; /* how many appends it had */
+    unsigned group_count; /* appends in that group */
     int64_t group_us;     /* how long it took */
     bool crowded;         /* others have kept something between it and the group before it */
     struct monitor reads;

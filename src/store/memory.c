@@ -273,7 +273,7 @@ static void keep_within_bounds(struct memory *memory)
     memory->seq = memory->known_after = seq;
 }
 
-/* Not when the follower has already seen later events of the session. */
+/* Remembers the head of a session, unless the follower has already seen later events of it. */
 static void keep_head(struct memory *memory, const struct fact_head *head)
 {
     struct known_head *known = put(&memory->heads, head->session, head->key_hash, sizeof *known);

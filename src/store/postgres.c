@@ -494,7 +494,7 @@ struct postgres_handle *postgres_handle(const char *place, enum backend_role rol
     return handle;
 }
 
-/* Also a handle that never connected. */
+/* Closes and frees the handle, also one that never connected. */
 void postgres_close(struct postgres_handle *handle)
 {
     if (handle->ear)

@@ -176,7 +176,7 @@ static struct rc commit_patiently(struct backend_handle *opaque, struct append *
     }
 }
 
-/* Room for some pages more (given back), the lock, and a COMMIT that is durable. */
+/* Tries all that a commit needs: the lock, some pages of disk (given back), and a durable COMMIT. */
 struct rc postgres_probe(struct backend_handle *opaque, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);

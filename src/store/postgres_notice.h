@@ -32,7 +32,7 @@ struct notices {
     int64_t peers[PEERS_MAX]; /* server processes whose notices are believed */
     size_t peer_count;
     int64_t peers_us;      /* when they were asked for, by the steady clock; 0: never */
-    bool peers_hidden;     /* the server does not tell this role */
+    bool peers_hidden;     /* this role may not see whose connections the others are */
     int stranger;          /* the last process that was no peer, and how far it said that the store is durable */
     uint64_t stranger_seq;
 };

@@ -53,7 +53,7 @@ static const char *const step_1[] = {
     "  session_id text COLLATE \"C\" NOT NULL,"
     "  thread_id text COLLATE \"C\" NOT NULL,"
     "  call_id text COLLATE \"C\" NOT NULL)",
-    /* Rows come and go: what is dead must not be waded through. */
+    /* Its rows live shortly: vacuum often, so that reads meet few dead ones. */
     "ALTER TABLE open_approvals SET (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)",
 
     /* Up to version 5 the last group of each node, to learn what became of a COMMIT whose answer was lost; since then

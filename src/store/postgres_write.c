@@ -151,7 +151,7 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
 
 /* ---- the second round trip ---- */
 
-/* Empty: there is none. */
+/* The bytes of the digest; empty if there is none (`any` false). */
 static struct str digest_str(const struct digest *digest, bool any)
 {
     return (struct str){(const char *)digest->bytes, any ? DIGEST_BYTES : 0};

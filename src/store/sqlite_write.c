@@ -93,7 +93,7 @@ static struct rc load_run(struct sqlite_handle *handle, struct facts *facts, str
     return find_seq(handle, SQL_RUN_AT, &run->seq, err);
 }
 
-/* Nothing is assumed: what memory does not know is looked up. */
+/* Looks up all facts that memory does not know. */
 static struct rc load(struct backend_handle *opaque, struct facts *facts, bool all, struct err *err)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);

@@ -35,7 +35,7 @@ void output_done(struct output *output)
     buf_done(&output->tail);
 }
 
-/* Of the bytes behind the beginning, those in the middle go: the end of a log is what one looks for. */
+/* Drops the oldest bytes of the tail, so that the beginning and the end of the output are kept. */
 static void drop_to(struct output *output, size_t most)
 {
     if (output->tail.n <= most)

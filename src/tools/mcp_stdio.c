@@ -162,7 +162,7 @@ static bool drain(struct link *link, int fd, struct buf *lines)
     return false;
 }
 
-/* Why its box could not be made, as its last words. */
+/* Keeps the supervisor's report, why the box could not be made, as the program's last words. */
 static void keep_report(struct link *link)
 {
     ARENA_SCOPE(arena);

@@ -132,7 +132,7 @@ static void take_tool(struct server *server, struct tool_listing *list, const st
     list->tools[list->count++] = t;
 }
 
-/* False: the list is longer than anyone needs. */
+/* Takes one page of the list of tools; false: the list has reached its limit. */
 static bool take_page(struct server *server, struct tool_listing *list, const struct json *tools)
 {
     for (const struct json *t = tools && tools->type == JSON_ARRAY ? tools->first : NULL; t; t = t->next) {

@@ -29,7 +29,7 @@ export function parse(text: string): any {
   } as (key: string, value: unknown) => unknown);
 }
 
-/* How far the server's clock is ahead of ours, in ms; what a second's rounding and the way may explain is none. */
+/* How far the server's clock is ahead of ours, in ms. Less than three seconds count as none: Date has whole seconds. */
 let ahead = 0;
 function noteClock(date: string | null): void {
   const off = date === null ? NaN : Date.parse(date) + 500 - Date.now();

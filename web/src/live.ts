@@ -129,7 +129,7 @@ async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }
   return { pendingApprovals: [...all.values()], seq };
 }
 
-/* The whole of a request that is looked at. */
+/* Reads the whole request when a person opens it: lists leave out large inputs and previews. */
 export async function readWhole(item: Item): Promise<void> {
   try {
     const p = await readOne({ session: item.p.sessionId, call: item.p.toolCallId }), now = state.items.get(item.key);

@@ -3,8 +3,8 @@
 
 static const struct agent_event events[] = {{"PreToolUse", HOOK_BEFORE, 1000}, {NULL, HOOK_OTHER, 0}};
 
-/* These come before the settings of the folder, which may say otherwise. Those are read only where the person trusts
- * the folder: they name hooks and MCP servers, which are started unasked. */
+/* These settings come before those of the folder, which may say otherwise. Qwen reads the folder's only where the
+ * person trusts the folder: they name hooks and MCP servers, which are started unasked. */
 static const char settings[] =
     "{\"permissions\":{\"ask\":[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]},"
     "\"tools\":{\"approvalMode\":\"default\"},\"security\":{\"folderTrust\":{\"enabled\":true}}}\n";

@@ -289,7 +289,7 @@ static void take_update(struct acp *acp, const struct acp_message *m)
         acp_show(acp, update);
 }
 
-/* False: it is held, because the agent asks less than it should. */
+/* Takes the agent's answer to a request of ours; false: it is held back, because the agent asks less than it should. */
 static bool take_answer(struct acp *acp, const struct acp_message *m)
 {
     ARENA_SCOPE(arena);

@@ -31,7 +31,7 @@ struct acp_held {
     struct acp_ask ask;
     struct plan plan;        /* of a file that we are to write */
     struct str line, call, tool_id;
-    struct str mode;         /* that the editor wants, or the session begins with; empty: a request of the agent */
+    struct str mode;         /* the mode asked about; empty: it is a request of the agent, not a switch of mode */
     const char *trouble;     /* why it is refused without asking anybody; NULL: it is asked about */
     bool permission, only_rules, form;
     bool answered;           /* with the lock held */

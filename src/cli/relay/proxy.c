@@ -53,7 +53,7 @@ struct proxy_held {
     bool forwarded;
     bool edited;            /* passed on with other arguments than the client's */
     bool goes_on;           /* answered with "input_required": the next call of the same may go on with it */
-    struct str state;       /* what that call must bring back; JSON */
+    struct str state;       /* JSON that the next call must send back */
     bool covered;           /* goes on with one that was allowed */
 };
 
@@ -590,7 +590,7 @@ static void take_result(struct proxy *proxy, struct str id, const struct json *j
         end_answered(proxy, id, false, json);
 }
 
-/* True: it is not for the client. */
+/* Takes a message of the server; true: it was for the proxy and is not passed on to the client. */
 static bool take(struct proxy *proxy, const struct json *json)
 {
     const struct json *id = json_get(json, "id");

@@ -112,7 +112,7 @@ static void pass_by_itself(struct listen_session *session, struct shared *event)
     session->early_bytes += event->n;
 }
 
-/* Empty: it became too long. */
+/* The text with every `old` replaced by `new`; empty if that is too long. */
 static struct str replace(struct arena *arena, struct str text, struct str old, struct str new)
 {
     BUF_SCOPE(buf, PROXY_LINE_BYTES * 2);
@@ -139,7 +139,7 @@ void proxy_listen_pass(struct listen_session *session, struct str line)
     if (session->ended)
         return;
     if (rc_bad(mcp_read(&arena, line, &m, NULL)) && (!rpc_peek(&arena, line, &m.id, &is_request) || is_request))
-        return; /* unreadable, and no answer; an answer that is only too large for us is passed on */
+        return; /* not readable and no answer; an answer that is only too large is passed on */
     struct listen_open *open = open_of(session, &m);
     bool ends = open && str_empty(m.method);
     struct str theirs = open && session->stateless ? with_their_names(&arena, open, line) : line;

@@ -248,7 +248,7 @@ static unsigned question_rows(struct tui_page *page, const struct chat *chat)
     return (rows + 4 > least ? rows + 4 : least);
 }
 
-/* Its part of the screen has a fixed height: the conversation above does not jump when the question changes. */
+/* The question has a fixed height, so that the conversation above it does not jump when the question changes. */
 static void put_question(struct tui_page *page, struct chat *chat, unsigned room)
 {
     struct tui *tui = chat->tui;

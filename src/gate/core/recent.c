@@ -65,7 +65,7 @@ void recent_add(struct recent *recent, const struct event *events, size_t count)
     struct recent_call *call = key.n ? copy_events(events, count) : NULL;
     if (!call)
         return;
-    (void)map_put(&recent->calls, call_key_str(&key), call); /* an older entry stays in the list until it is dropped */
+    (void)map_put(&recent->calls, call_key_str(&key), call); /* an older one of this key stays in the list */
     if (recent->last)
         recent->last->next = call;
     else

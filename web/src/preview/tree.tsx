@@ -8,7 +8,7 @@ import { pictureOf } from "./picture";
 const LONG = 4000;
 
 function Text({ text }: { text: string }) {
-  // The text itself is what was opened: another one in the same place begins folded.
+  // The text that was unfolded; another text in the same place begins folded.
   const [opened, setOpened] = useState<string | null>(null);
   const all = text.length <= LONG || opened === text;
   const plain = !text.includes("\n") && text.length < 200;
