@@ -136,7 +136,7 @@ static struct rc read_patch(struct acp_reading *r, const struct json *first, str
     return finish(r, &buf, err);
 }
 
-/* With an old text it is an edit, without one it writes the whole file; several files become one patch. */
+/* A change with an old text is an edit, one without writes the whole file; several files become one patch. */
 static struct rc read_edit(struct acp_reading *r, const struct json *diff, struct err *err)
 {
     JSON_SCOPE(buf, out, ASK_BYTES_MAX);

@@ -42,7 +42,7 @@ static const struct {
     {"attachment", NULL, CLAUDE_OTHER},
 };
 
-/* By type and subtype; a message of an unknown kind is passed on and not acted on. */
+/* Tells the kind by type and subtype; a message of an unknown kind is passed on and not acted on. */
 static enum claude_kind kind_of(const struct json *json)
 {
     struct str type = json_text(json, "type");

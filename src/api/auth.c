@@ -19,7 +19,7 @@ static void add_host(struct api *api, struct api_host host)
         api->hosts[api->host_count++] = host;
 }
 
-/* Without its scheme. */
+/* The origin without its scheme. */
 static struct str host_of_origin(struct str origin)
 {
     return str_sub(origin, str_starts(origin, STR("https://")) ? 8 : 7, origin.n);

@@ -218,7 +218,7 @@ static void ended(struct op *op)
         answer_nothing(h);
 }
 
-/* By tool and input, blanks aside: after a restart nothing else connects the two messages of one call. */
+/* Compares tool and input, blanks aside: after a restart nothing else connects the two messages of one call. */
 static bool is_same(const struct hooking *h, struct arena *arena, const struct open_approval *open)
 {
     struct data_tool_call call;

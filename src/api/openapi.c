@@ -80,7 +80,7 @@ static void put_parameters(struct json_out *out, const struct route *route)
     json_close(out, ']');
 }
 
-/* With Accept: text/event-stream. */
+/* The schema of what the route streams with Accept: text/event-stream; NULL: it streams nothing. */
 static const char *stream_of(const struct route *route)
 {
     return route->handle == api_events_read       ? "Event"

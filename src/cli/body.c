@@ -416,7 +416,7 @@ static void put_before(struct buf *buf, const struct json *preview)
                    arena_printf(&scratch, "%.*s%.*s", STR_ARG(path), STR_ARG(now)));
 }
 
-/* With the tool's own labels where its schema has some, else as a tree of names and values. */
+/* Prints the input with the tool's own labels where its schema has some, else as a tree of names and values. */
 static void put_input(struct buf *buf, const struct json *input, const struct json *preview)
 {
     const struct json *fields = json_get(preview, "fields");

@@ -29,8 +29,8 @@ struct target {
     bool asks; /* questions, which an allow alone does not answer */
 };
 
-/* With the digest of what was listed: a call that is changed in between is not the one that was meant, and is
- * refused. */
+/* The answer carries the digest of what was listed: a call that is changed in between is not the one that was meant,
+ * and is refused. */
 static struct target target_of(struct arena *arena, const struct json *call)
 {
     const struct json *tool = json_get(call, "toolCall");
@@ -103,7 +103,7 @@ static struct rc sign_decision(struct cli *cli, const struct target *target, con
     return RC_OK;
 }
 
-/* With a signature only when the server asks for one. A lost race names the winner and is an error of its own. */
+/* Sends the decision, signed only when the server asks for that. A lost race names the winner and is an error. */
 static struct rc send(struct cli *cli, const struct target *target, const struct deciding *deciding,
                       struct err *err)
 {

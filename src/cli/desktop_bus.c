@@ -130,7 +130,7 @@ static const char *escaped(struct arena *arena, const struct desktop *desktop, c
     return arena_c(arena, buf_str(&buf));
 }
 
-/* With buttons only where the desktop has them, and "Allow once" only for calls that may be answered from
+/* Buttons are shown only where the desktop has them, and "Allow once" only for calls that may be answered from
  * there. */
 struct rc desktop_show(struct desktop *desktop, const struct desktop_note *note, uint32_t *ret_id, struct err *err)
 {

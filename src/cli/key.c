@@ -16,7 +16,7 @@ static void private_key_drop(struct private_key **key) { private_key_free(*key);
 
 /* ---- create ---- */
 
-/* Asked twice, since a mistyped passphrase would make the key useless. */
+/* Asks for the passphrase twice, since a mistyped one would make the key useless. */
 static struct rc choose_passphrase(struct cli *cli, struct str *ret_passphrase, struct err *err)
 {
     struct str again;
@@ -133,7 +133,7 @@ struct rc key_list_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
-/* With a signature where the server asks for any: otherwise a stolen token could take away a person's keys. */
+/* Signs where the server asks for that: otherwise a stolen token could take away a person's keys. */
 struct rc key_revoke_command(struct cli *cli, struct err *err)
 {
     KEY_SCOPE(key);

@@ -375,7 +375,7 @@ static struct str list_show(struct arena *arena, const struct setting_list *list
     return shown;
 }
 
-/* As `nod config` prints it; secrets are never shown. */
+/* The value as `nod config` prints it; secrets are never shown. */
 struct str settings_show(const struct settings *settings, enum setting_id id)
 {
     CHECK(id < SETTING_COUNT);

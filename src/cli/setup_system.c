@@ -264,7 +264,7 @@ static _Noreturn void become_service(const struct system *s, const char *self, c
     _exit(127);
 }
 
-/* Without systemd. The process is not a child to be waited for: it outlives this command. */
+/* Starts the server without systemd. The process is not a child to be waited for: it outlives this command. */
 static struct rc start_process(const struct system *s, const char *self, const char *user, const char *home,
                                const char *command, struct err *err)
 {

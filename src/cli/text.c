@@ -312,7 +312,7 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
     return arena_printf(arena, "\033[%sm%.*s\033[0m", codes[tint], STR_ARG(s));
 }
 
-/* As one would type it in a shell: quoted where needed, so that a command in a message can be copied. */
+/* The text as one types it in a shell, quoted where needed, so that a command in a message can be copied. */
 struct str text_operand(struct arena *arena, struct str id)
 {
     static const char plain[] = "-._:@,+";

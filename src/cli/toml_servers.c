@@ -13,7 +13,7 @@ struct scan {
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ','; }
 
-/* Behind blanks, commas and remarks. */
+/* Moves behind blanks, commas and comments. */
 static void skip(struct scan *scan)
 {
     while (scan->at < scan->text.n && (blank(scan->text.p[scan->at]) || scan->text.p[scan->at] == '#')) {
@@ -200,7 +200,7 @@ static void mark_below(struct scan *scan, struct json *servers, struct str name,
     }
 }
 
-/* As much of TOML as lists of servers use; everything else is passed over line by line. */
+/* Reads as much of TOML as lists of servers use; everything else is passed over line by line. */
 const struct json *toml_servers(struct arena *arena, struct str text, const char *member)
 {
     struct scan scan = {.arena = arena, .text = text};

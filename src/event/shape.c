@@ -239,8 +239,8 @@ static const char *find_quote(const char *at, const char *end)
     return memchr(at, '"', (size_t)(end - at));
 }
 
-/* Behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to the
- * string. */
+/* Moves behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to
+ * the string. */
 static bool pass_string(struct shape_cursor *c)
 {
     const char *from = ++c->at;

@@ -164,7 +164,7 @@ static unsigned known_fields(const struct name_row *row, const struct json *inpu
     return known;
 }
 
-/* With which a name in the table may begin (u_event_tool_names checks it): most of Nod's own begin with another. */
+/* First letters of the names in the table (u_event_tool_names checks it); most of Nod's own begin with another. */
 #define FIRST_LETTERS "abcdefghijklmnopqrstuvwxyzLRSW"
 
 /* The row of the table for this tool: that of the agent that asks, else the row of any agent which knows most of the

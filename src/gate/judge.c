@@ -160,7 +160,7 @@ void judge_release(struct gate *gate, const struct append *append) { change_rese
 
 /* ---- a decision ---- */
 
-/* Between finding the call and keeping the answer: token, signature and person as they are at this moment. */
+/* Checks token, signature and person as they are now, between finding the call and keeping the answer. */
 void judge_check_decide(struct op *op)
 {
     struct decide *d = (struct decide *)op;

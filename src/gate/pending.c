@@ -219,7 +219,7 @@ static void put_risk(struct json_out *out, struct arena *arena, struct str by_ru
     }
 }
 
-/* With rules judged now, for one call or a list; parts that are too long are left out and marked as cut. */
+/* Writes a waiting call, as one or for a list, with its parts judged now; what is too long is left out and marked. */
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, enum pending_form form)
 {

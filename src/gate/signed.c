@@ -91,7 +91,7 @@ static bool loosens_mode(const struct decide *d)
     return !str_empty(d->mode) && !str_is(d->mode, "default") && !str_is(d->mode, "plan");
 }
 
-/* By the setting: off, all, or what is risky. Answers that make rules or loosen a mode always count as risky. */
+/* Whether the setting `signed` wants a signature. Answers that make rules or loosen a mode always count as risky. */
 static bool wanted(const struct gate *gate, const struct decide *d, const struct open *open)
 {
     bool once = d->decision == DECISION_ALLOW_ONCE;

@@ -96,8 +96,8 @@ const char *address_kind(const struct sockaddr *address)
     return "no address of a network";
 }
 
-/* By the text alone, in every form that inet_aton reads (0x7f.1, 2130706433); NULL also for names, which must
- * be looked up. */
+/* The kind of an address, from its text alone, in every form that inet_aton reads (0x7f.1, 2130706433); NULL also for
+ * names, which must be looked up. */
 const char *address_kind_of_host(struct str host)
 {
     char text[INET6_ADDRSTRLEN + 1];

@@ -121,7 +121,7 @@ static struct str header_of(struct str head, struct str name)
     return STR_NONE;
 }
 
-/* Up to the blank line; bytes behind it are frames already. */
+/* Reads the head up to the blank line; bytes behind it are frames already. */
 static struct rc read_head(struct dial *dial, int64_t until_us, struct str *ret_head, struct err *err)
 {
     char bytes[4096];

@@ -83,7 +83,7 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     return !r->enough;
 }
 
-/* With the first bytes of the body: is it an event stream? */
+/* Called with the first bytes of the body: decides whether it is an event stream. */
 static void decide(struct receiving *r)
 {
     char *type = NULL;

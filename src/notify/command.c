@@ -79,7 +79,7 @@ static int make_input(struct str text)
     return fd;
 }
 
-/* By a descriptor of the process where the kernel has one, else by looking now and then. */
+/* Waits for the end by a descriptor of the process where the kernel has one, else by looking now and then. */
 static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
 {
     int64_t until_us = clock_steady_us() + sending->seconds_max * 1000000;

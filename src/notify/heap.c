@@ -14,7 +14,7 @@ static void heap_put(struct notify *n, size_t at, struct delivery *delivery)
     delivery->heap_at = at;
 }
 
-/* Up or down, wherever the delivery belongs after its time has changed. */
+/* Moves a delivery up or down to where it belongs after its time has changed. */
 static void heap_move(struct notify *n, size_t at)
 {
     struct delivery *delivery = n->heap[at - 1];

@@ -248,7 +248,7 @@ static void claim_kept(struct append *append)
         send_claimed(n, claim.job);
 }
 
-/* Kept only while the call is not answered; the worker starts when the claim is durable and was the first. */
+/* The claim is kept only while the call is not answered; the worker starts when it is durable and was the first. */
 static void claim(struct notify *n, struct send_job *s, struct delivery *delivery)
 {
     struct append *append = append_new();

@@ -56,7 +56,7 @@ static bool skip_bracket(struct program *p, char delimiter)
     return look(p, 0) == ']';
 }
 
-/* Up to and behind the next unescaped delimiter. */
+/* Skips to behind the next unescaped delimiter. */
 static bool skip_part(struct program *p, char delimiter, bool regex)
 {
     for (; look(p, 0) != delimiter; p->at++) {
@@ -365,7 +365,7 @@ static bool awk_string(struct awk *a)
     return true;
 }
 
-/* Behind a closing parenthesis both readings are possible: accepted only where no second slash follows. */
+/* A slash divides, or begins a regular expression. Behind `)` it divides if no other slash follows; else false. */
 static bool awk_slash(struct awk *a)
 {
     struct str later = str_sub(a->p.text, a->p.at + 1, a->p.text.n);

@@ -257,7 +257,7 @@ static bool combination(const struct codex_value *pattern, size_t n, struct buf 
     return !buf->over;
 }
 
-/* Without a decision it allows, as Codex has it. */
+/* A rule of Codex without a decision allows. */
 static bool read_decision(const struct codex_call *call, enum effect *ret_effect)
 {
     struct str text = call->decision.kind == VALUE_STRING ? call->decision.text : STR_NONE;

@@ -93,7 +93,7 @@ static struct str squeeze(struct arena *arena, struct str path)
     return (struct str){to, n};
 }
 
-/* Without `.`, `..` and double slashes. False: relative without a folder, another user's home, or not plain. */
+/* The path without `.`, `..` and double slashes; false: relative without a folder, another's home, or not plain. */
 bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path)
 {
     bool tilde = str_starts(path, STR("~"));
@@ -203,8 +203,8 @@ static bool covered_one(struct arena *arena, const struct rule *rule, const stru
            path_pattern_match(rule->pattern, rest);
 }
 
-/* By its name and by its real path, each below the base by the same kind of path: a link out of the folder does
- * not count. */
+/* Whether an allow rule covers the path by its name and by its real path, each below the base by the same kind of
+ * path: a link out of the folder does not count. */
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
@@ -234,7 +234,7 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
                (end == rest.n || rest.p[end] == '/') && path_pattern_match(rule->pattern, str_sub(rest, 0, end)));
 }
 
-/* By either: a denial cannot be avoided by another name of the file. */
+/* Whether a deny or ask rule fits the name or the real path: another name of the file does not avoid it. */
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {

@@ -193,7 +193,7 @@ static bool plain_default_letter(char c)
     return name_letter(c) || (c != '\0' && strchr("./,@%+=~^*?#: -", c)) || (unsigned char)c >= 0x80;
 }
 
-/* Behind the name in `${NAME`: up to the brace that closes. */
+/* Reads `${NAME…}` from behind the name to the closing brace. */
 static bool read_parameter_rest(struct shell_parser *p, struct word_reading *r, unsigned flags)
 {
     static const char *const ops[] = {":-", ":+", ":?", "##", "%%", "-", "+", "?", "#", "%"};
@@ -283,7 +283,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Up to `digits` digits of base 8 or 16 at p->at. */
+/* Reads up to `digits` digits of base 8 or 16 at p->at. */
 static bool read_code(struct shell_parser *p, int base, unsigned digits, uint32_t *ret_code)
 {
     uint32_t code = 0;
@@ -600,7 +600,7 @@ static bool finish_word(struct shell_parser *p, struct word_reading *r, size_t f
     return true;
 }
 
-/* Up to the next letter that ends a word outside of quotes. */
+/* Reads up to the next letter that ends a word outside of quotes. */
 static bool read_word(struct shell_parser *p)
 {
     struct word_reading r = {.base = p->scratch_at, .name = true, .brace_at = SIZE_MAX, .bracket_at = SIZE_MAX};

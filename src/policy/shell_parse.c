@@ -666,8 +666,8 @@ static struct node *parse_chain(struct shell_parser *p)
     return node;
 }
 
-/* Up to something that closes it, which the caller looks at. Commands read before a doubt are kept for the search
- * for forbidden ones: the top of the tree is filled as it goes. */
+/* Reads a list up to the token that closes it, which the caller looks at. The top of the tree is filled as it goes, so
+ * that commands read before a doubt are kept for the search for forbidden ones. */
 static bool fill_list(struct shell_parser *p, struct node *list)
 {
     unsigned moves = p->moves;

@@ -377,8 +377,8 @@ static bool parts_protected(struct str target, bool looks)
     return false;
 }
 
-/* By the last name alone: .env, id_rsa, *.pem. `settings_only` is the short list that even a rule on the
- * program does not open. */
+/* Whether the last name of the path says that the file holds keys: .env, id_rsa, *.pem. `settings_only`: by the short
+ * list that even a rule on the program does not open. */
 bool target_secret(struct str target, bool settings_only)
 {
     struct str last = STR_NONE;

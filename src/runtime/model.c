@@ -152,7 +152,7 @@ static void clear(struct answer *answer, struct worker *w)
 
 /* ---- all attempts ---- */
 
-/* Up to ATTEMPTS_MAX times, waiting as long as the provider asks for, else longer each time. */
+/* Asks one provider up to ATTEMPTS_MAX times, and waits in between as long as it asks for, else longer each time. */
 static struct rc ask_provider(struct worker *w, struct attempt *attempt, const struct request *request,
                               struct err *err)
 {

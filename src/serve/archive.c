@@ -75,7 +75,7 @@ static struct rc archive_here(struct cli *cli, int64_t seconds, struct archive_r
     return store_archive(&archiving, now_ms, ret_result, err);
 }
 
-/* By the server if it answers; the data folder's own server may be down, one that was named must be there. */
+/* The server archives if it answers, else this command does; a server that was named by --url must be there. */
 struct rc archive_command(struct cli *cli, struct err *err)
 {
     struct archive_result result = {0};

@@ -332,7 +332,7 @@ static void set_up_process(const struct settings *settings)
     }
 }
 
-/* As api_options wants them: one text in which each name is followed by a comma. */
+/* The allowed hosts as api_options wants them: one text in which each name is followed by a comma. */
 static const char *join_hosts(struct process *process)
 {
     struct arena *arena = &process->cli->arena;

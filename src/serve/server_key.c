@@ -31,7 +31,7 @@ static struct rc read_key(struct arena *arena, const char *path, unsigned char s
     return RC_OK;
 }
 
-/* Made at the first start. */
+/* Reads server.key; the first start makes it. */
 struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err)
 {
     ARENA_SCOPE(arena);

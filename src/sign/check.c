@@ -73,7 +73,7 @@ static void put_bytes(struct json_out *out, const char *name, struct str bytes)
     json_member(out, name, str_of(text));
 }
 
-/* As the event keeps it: everything that is needed to verify it later, without this server. */
+/* Writes the signature as the event keeps it: with all that is needed to verify it later, without this server. */
 struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
                                 const struct signature_claim *claim)
 {

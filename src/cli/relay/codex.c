@@ -73,7 +73,7 @@ static const struct str source = {"codex", 5};
 
 /* ---- the gate ---- */
 
-/* As in acp_held.c. */
+/* Asks the gate and waits, in a thread of its own, until there is an answer or the asker takes it back. */
 static struct rc judge(struct codex_held *held, struct codex_ask *ask, struct call *ret_call, struct err *err)
 {
     struct relay_gate *gate = &held->talk->gate;
@@ -438,7 +438,7 @@ static struct rc converse(struct codex_talk *talk, const char *once, struct err 
 
 /* ---- the command ---- */
 
-/* With an identity of its own, limited to this folder: what Codex asks is asked by an agent and not by the person. */
+/* Takes an identity of its own, limited to this folder: what Codex asks is asked by an agent and not by the person. */
 static struct rc become_agent(struct codex_talk *talk, struct err *err)
 {
     struct cli *cli = talk->cli;

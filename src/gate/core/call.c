@@ -51,7 +51,7 @@ void gate_say_archived(struct err *err, const struct event *archived)
                   STR_ARG(archived->session), STR_ARG(said.file));
 }
 
-/* With the permission under which it was done, so that the result can be understood by itself. */
+/* The result is kept with the permission under which it was done, so that it can be understood by itself. */
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now)
 {

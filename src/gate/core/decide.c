@@ -31,7 +31,7 @@ struct str core_reach_name(const struct decide *d)
     return d->decision == DECISION_ALLOW_ALWAYS ? names[d->reach] : STR_NONE;
 }
 
-/* Kept only if the call was asked about and has no response yet: the store decides who is first. */
+/* An append that is kept only if the call was asked about and has no response yet: the store decides who is first. */
 struct append *decide_append(const struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = append_new();
@@ -274,7 +274,7 @@ static void begin(struct core *core, struct decide *d, struct out *out)
     out->check = true;
 }
 
-/* Behind the driver's check. Answers that make rules or change the input need the call itself, others do not. */
+/* The step after the driver's check. Answers that make rules or change the input need the call itself. */
 static void go_on(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);

@@ -54,7 +54,7 @@ static struct recent_call *copy_events(const struct event *events, size_t count)
     return call;
 }
 
-/* Bounded in number and bytes; the oldest is dropped. */
+/* Adds a call; where there are too many, or too many bytes, the oldest is dropped. */
 void recent_add(struct recent *recent, const struct event *events, size_t count)
 {
     CHECK(count > 0 && count <= EVENTS_MOST);
