@@ -48,6 +48,10 @@ struct backend {
     /* Optional: begins a commit that will not wait for others or for a checkpoint, so that the loop may do it itself;
      * `commit` follows. False: nothing was begun. */
     bool (*begin_quickly)(struct backend_handle *writer);
+    /* Optional, instead of it, for a store that is a round trip away: sends an append without waiting for anything, so
+     * that the loop may do it; `commit` of the same append follows on the writer's thread and waits for the answer.
+     * False: nothing was sent. */
+    bool (*send_ahead)(struct backend_handle *writer, struct append *append);
     /* Optional: whether the place is still the one that was opened; cheap, callable from any thread. */
     struct rc (*check)(const struct backend_handle *handle, struct err *err);
     /* Optional: whether something could be kept again, found out by writing. Between groups, after one has failed. */

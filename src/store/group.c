@@ -27,21 +27,26 @@ static bool is_all_known(struct facts *facts)
     return true;
 }
 
-/* Judges from memory alone, without a round trip. *ret_tried is false when memory does not know enough or when
- * an append of the group would be refused: a refusal must rest on what the store says now. */
+/* False when memory does not know enough or when an append of the group would be refused: a refusal must rest on what
+ * the store says now. */
+bool group_judge_remembered(struct memory *memory, struct append *group, struct facts *facts, struct rows *ret_rows)
+{
+    facts_name(facts, group);
+    if (!memory_recall(memory, facts) || !is_all_known(facts))
+        return false;
+    judge_group(facts, group, ret_rows);
+    return ret_rows->whole;
+}
+
 struct rc group_commit_remembered(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                                   struct append *group, bool *ret_tried, bool *ret_kept, struct err *err)
 {
     FACTS_SCOPE(facts);
     struct rows rows;
-    *ret_tried = *ret_kept = false;
-    facts_name(&facts, group);
-    if (!memory_recall(memory, &facts) || !is_all_known(&facts))
+    *ret_kept = false;
+    *ret_tried = group_judge_remembered(memory, group, &facts, &rows);
+    if (!*ret_tried)
         return RC_OK;
-    judge_group(&facts, group, &rows);
-    if (!rows.whole)
-        return RC_OK;
-    *ret_tried = true;
     TRY(ways->write(handle, &facts, &rows, ret_kept, err));
     if (*ret_kept)
         memory_keep(memory, &facts);

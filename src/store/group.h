@@ -21,6 +21,8 @@ struct group_ways {
     bool shared; /* other processes write, too: remembered or loaded facts may be out of date */
 };
 
+/* Judges a group by remembered facts alone; the facts must be zeroed, and are the caller's to free. */
+bool group_judge_remembered(struct memory *memory, struct append *group, struct facts *facts, struct rows *ret_rows);
 /* Commits a group by remembered facts alone, without reading the store. Only a group whose appends would all be
  * accepted is tried: a refusal must be true now. *ret_kept false: nothing was written; *ret_tried: because memory was
  * out of date. */

@@ -188,18 +188,31 @@ static int64_t answer_deadline_us(const struct postgres_handle *handle)
     return handle->patient ? INT64_MAX : clock_steady_us() + (int64_t)ANSWER_MS * 1000;
 }
 
-/* Sends what was queued and asks for an answer to all of it. An error closes the connection: what was sent may have
- * arrived. */
-struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
+void postgres_flush_some(struct postgres_handle *handle)
+{
+    if (handle->conn && (!pq.PQpipelineSync(handle->conn) || pq.PQflush(handle->conn) < 0))
+        postgres_disconnect(handle);
+}
+
+struct rc postgres_flush_rest(struct postgres_handle *handle, struct err *err)
 {
     int64_t deadline_us = answer_deadline_us(handle);
-    if (!handle->conn || !pq.PQpipelineSync(handle->conn))
+    if (!handle->conn)
         return fail_connection(handle, err);
     for (int left; (left = pq.PQflush(handle->conn)) != 0;) {
         if (left < 0 || !socket_ready(handle->conn, true, deadline_us) || !pq.PQconsumeInput(handle->conn))
             return fail_connection(handle, err);
     }
     return RC_OK;
+}
+
+/* Sends what was queued and asks for an answer to all of it. An error closes the connection: what was sent may have
+ * arrived. */
+struct rc postgres_flush(struct postgres_handle *handle, struct err *err)
+{
+    if (!handle->conn || !pq.PQpipelineSync(handle->conn))
+        return fail_connection(handle, err);
+    return postgres_flush_rest(handle, err);
 }
 
 static struct rc next_result(struct postgres_handle *handle, PGresult **ret_result, struct err *err)
@@ -589,6 +602,7 @@ const struct backend backend_postgres = {
     .open = postgres_open,
     .close = close_opaque,
     .commit = postgres_commit,
+    .send_ahead = postgres_send_ahead,
     .probe = postgres_probe,
     .last_seq = postgres_last_seq,
     .read = postgres_read,

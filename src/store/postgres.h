@@ -42,6 +42,13 @@ struct rc pq_load(struct err *err);
 
 enum { PARAMS_MAX = 37, CHANNEL_BYTES = 40 };
 
+/* A group that the loop has sent and whose answer the writer's thread takes. */
+struct ahead {
+    bool sent;
+    struct facts facts;
+    struct rows rows;
+};
+
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct postgres_handle {
     enum backend_role role;
@@ -53,6 +60,7 @@ struct postgres_handle {
     bool refused;           /* the server itself reported the last failure, so the transaction is rolled back */
     bool locked;            /* the writer's transaction is open and has the lock */
     struct group_sent sent; /* a group whose outcome is not known; count 0: there is none */
+    struct ahead ahead;
     bool lock_missed;       /* the last failure was a lock timeout */
     struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];
@@ -102,6 +110,9 @@ bool postgres_pause(int64_t *pause_ms, int64_t deadline_us);
 void postgres_send(struct postgres_handle *handle, enum postgres_sql sql, const struct params *params);
 /* Like postgres_send, for text that is not kept prepared. */
 void postgres_send_text(struct postgres_handle *handle, const char *text, const struct params *params);
+/* Ends the pipeline and sends what the socket takes at once, and the rest. */
+void postgres_flush_some(struct postgres_handle *handle);
+struct rc postgres_flush_rest(struct postgres_handle *handle, struct err *err);
 /* Ends the pipeline and sends all of it. */
 struct rc postgres_flush(struct postgres_handle *handle, struct err *err);
 /* The answer to the next statement of the pipeline; the caller clears it. A connection on which anything
@@ -144,6 +155,7 @@ struct rc postgres_note_key(const char *place, uint64_t key, uint64_t *ret_noted
 
 /* ---- postgres_write.c, postgres_read.c, postgres_verify.c ---- */
 struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err);
+bool postgres_send_ahead(struct backend_handle *handle, struct append *append);
 struct rc postgres_probe(struct backend_handle *handle, struct err *err);
 struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err);
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err);

@@ -144,18 +144,25 @@ static bool has_time(const struct postgres_handle *handle, int64_t *pause_ms, in
     return handle->locked ? clock_steady_us() < deadline_us : postgres_pause(pause_ms, deadline_us);
 }
 
+/* A group that was sent ahead needs nothing but its answer. */
+static struct rc make_ready(struct postgres_handle *handle, int64_t deadline_us, struct err *err)
+{
+    if (handle->ahead.sent)
+        return RC_OK;
+    TRY(memory_check(handle->memory, err));
+    return connect_for_lock(handle, deadline_us, err);
+}
+
 /* Commits the group, retries while the database is away, and finds out the outcome of a COMMIT in doubt. */
 static struct rc commit_patiently(struct backend_handle *opaque, struct append *first, struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);
     int64_t deadline_us = deadline_of(first), pause_ms = 0;
-    if (is_hopeless(handle, deadline_us))
+    if (!handle->ahead.sent && is_hopeless(handle, deadline_us))
         return err_set(err, ERR_UNAVAILABLE, "the database could not keep this in time: ask again");
     for (;;) {
         bool in_doubt = false, kept = false;
-        struct rc rc = memory_check(handle->memory, err);
-        if (rc_ok(rc))
-            rc = connect_for_lock(handle, deadline_us, err);
+        struct rc rc = make_ready(handle, deadline_us, err);
         if (rc_ok(rc))
             rc = postgres_commit_once(handle, first, &in_doubt, err);
         if (rc_bad(rc)) {

@@ -429,20 +429,25 @@ static struct rc write_locked(struct postgres_handle *handle, struct facts *fact
     return postgres_take_commit(handle, err);
 }
 
-/* `*ret_last_seq`: the last one before the group, or -1. */
-static struct rc write_at_once(struct postgres_handle *handle, struct facts *facts, const struct rows *rows,
-                               int64_t *ret_last_seq, struct err *err)
+/* Sends one CALL. False: nothing was sent, the lock must be taken first. */
+static bool send_call(struct postgres_handle *handle, struct facts *facts, const struct rows *rows)
 {
-    RESULT_SCOPE(kept);
-    *ret_last_seq = -1;
     if (facts->next_seq > handle->part_end || facts->leaves)
-        return RC_OK; /* the caller must take the lock first */
+        return false;
     if (is_one(facts, rows))
         send_one(handle, facts, rows);
     else
         send_write(handle, facts, rows);
     group_note_sent(&handle->sent, facts, rows);
-    struct rc rc = postgres_flush(handle, err);
+    return true;
+}
+
+/* The answer to the CALL; `flushed` says whether it could be sent. `*ret_last_seq`: the last one before the group, or
+ * -1. */
+static struct rc take_answer(struct postgres_handle *handle, struct rc flushed, int64_t *ret_last_seq, struct err *err)
+{
+    RESULT_SCOPE(kept);
+    struct rc rc = flushed;
     if (rc_ok(rc))
         rc = postgres_take(handle, &kept, err);
     if (rc_ok(rc))
@@ -454,24 +459,65 @@ static struct rc write_at_once(struct postgres_handle *handle, struct facts *fac
     return rc;
 }
 
+/* After the server has answered. False: it has kept nothing. */
+static bool note_kept(struct postgres_handle *handle, struct facts *facts, struct rows *rows, int64_t last_seq)
+{
+    group_forget_sent(&handle->sent);
+    if (last_seq < 0)
+        return false;
+    judge_move(facts, rows, (uint64_t)last_seq);
+    handle->seen_seq = facts->last_seq;
+    memory_note_durable(handle->memory, facts->next_seq - 1);
+    return true;
+}
+
 static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, struct rows *rows, bool *ret_held,
                             struct err *err)
 {
     struct postgres_handle *handle = postgres_of(opaque);
-    int64_t last_seq = (int64_t)facts->last_seq;
-    bool locked = handle->locked;
-    struct rc rc = locked ? write_locked(handle, facts, rows, err)
-                          : write_at_once(handle, facts, rows, &last_seq, err);
+    int64_t last_seq = handle->locked ? (int64_t)facts->last_seq : -1;
+    struct rc rc = RC_OK;
+    if (handle->locked)
+        rc = write_locked(handle, facts, rows, err);
+    else if (send_call(handle, facts, rows))
+        rc = take_answer(handle, postgres_flush(handle, err), &last_seq, err);
     handle->locked = false;
     TRY(rc);
-    group_forget_sent(&handle->sent);
-    *ret_held = last_seq >= 0;
-    if (!*ret_held)
-        return RC_OK;
-    judge_move(facts, rows, (uint64_t)last_seq);
-    handle->seen_seq = facts->last_seq;
-    memory_note_durable(handle->memory, facts->next_seq - 1);
+    *ret_held = note_kept(handle, facts, rows, last_seq);
     return RC_OK;
+}
+
+/* ---- sent by the loop, answered on the writer's thread ---- */
+
+/* Only from memory, and only on a connection that is there. What fails here shows when the answer is taken. */
+bool postgres_send_ahead(struct backend_handle *opaque, struct append *append)
+{
+    struct postgres_handle *handle = postgres_of(opaque);
+    struct ahead *ahead = &handle->ahead;
+    if (!handle->conn || handle->locked || handle->groups_to_learn || rc_bad(memory_check(handle->memory, NULL)))
+        return false;
+    ahead->facts = (struct facts){0};
+    group_forget_sent(&handle->sent);
+    ahead->sent = group_judge_remembered(handle->memory, append, &ahead->facts, &ahead->rows) &&
+                  send_call(handle, &ahead->facts, &ahead->rows);
+    if (ahead->sent)
+        postgres_flush_some(handle);
+    else
+        facts_done(&ahead->facts);
+    return ahead->sent;
+}
+
+static struct rc take_ahead(struct postgres_handle *handle, bool *ret_kept, struct err *err)
+{
+    struct ahead *ahead = &handle->ahead;
+    int64_t last_seq = -1;
+    ahead->sent = false;
+    struct rc rc = take_answer(handle, postgres_flush_rest(handle, err), &last_seq, err);
+    *ret_kept = rc_ok(rc) && note_kept(handle, &ahead->facts, &ahead->rows, last_seq);
+    if (*ret_kept)
+        memory_keep(handle->memory, &ahead->facts);
+    facts_done(&ahead->facts);
+    return rc;
 }
 
 struct rc postgres_unlock(struct postgres_handle *handle, struct err *err)
@@ -500,8 +546,10 @@ static const struct group_ways ways = {.load = load, .write = write_rows, .aband
 static struct rc commit_group(struct postgres_handle *handle, struct append *group, struct err *err)
 {
     struct backend_handle *opaque = (struct backend_handle *)handle;
-    bool tried = false, kept = false;
-    if (handle->groups_to_learn)
+    bool tried = handle->ahead.sent, kept = false;
+    if (tried)
+        TRY(take_ahead(handle, &kept, err));
+    else if (handle->groups_to_learn)
         handle->groups_to_learn--;
     else if (!handle->locked)
         TRY(group_commit_remembered(&ways, opaque, handle->memory, group, &tried, &kept, err));
@@ -515,7 +563,8 @@ static struct rc commit_group(struct postgres_handle *handle, struct append *gro
 struct rc postgres_commit_once(struct postgres_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err)
 {
-    group_forget_sent(&handle->sent);
+    if (!handle->ahead.sent)
+        group_forget_sent(&handle->sent);
     struct rc rc = commit_group(handle, group, err);
     *ret_in_doubt = rc_bad(rc) && handle->sent.count;
     return rc;

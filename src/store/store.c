@@ -1,7 +1,7 @@
 /* Threads around a backend: one writer, some readers, one checkpointer; and one waker back to the loop.
  *
  *   loop     store_append → inbox                     deliver: follow(events), then done(append), done(read)
- *            commits an append that is alone at the end of a turn itself, while the writer sleeps
+ *            commits an append that is alone at the end of a turn itself, while the writer sleeps, or sends it
  *              ↓                                          ↑
  *   writer   takes all that came, commits it as one group → outbox, waker
  *   readers  take one question each, answer it            → outbox, waker
@@ -514,7 +514,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     store->waker = waker_new(loop, on_wake, store);
     store->loop = loop;
     store->before_sleep = (struct before_sleep){.before = store_commit_lone, .arg = store};
-    if (backend->begin_quickly)
+    if (backend->begin_quickly || backend->send_ahead)
         loop_before_sleep(loop, &store->before_sleep);
     start_threads(store);
     *ret_store = store;
@@ -548,7 +548,7 @@ void store_free(struct store *store)
 {
     close_handles(store);
     waker_free(store->waker);
-    if (store->backend->begin_quickly)
+    if (store->backend->begin_quickly || store->backend->send_ahead)
         loop_forget(store->loop, &store->before_sleep);
     monitor_done(&store->inbox);
     monitor_done(&store->reads);
@@ -582,7 +582,7 @@ void store_append(struct store *store, struct append *append)
     }
     append->queued_us = clock_steady_us();
     lock(&store->inbox.lock);
-    bool first = !store->appends.first && store->backend->begin_quickly;
+    bool first = !store->appends.first && (store->backend->begin_quickly || store->backend->send_ahead);
     append_list_add(&store->appends, append, &append->next);
     store->waiting++;
     if (!first && store->waiting >= store->gather_count) {

@@ -1,5 +1,6 @@
 /* The writer: takes all that has come, and commits it as one group. An append that is alone at the end of a turn of the
- * loop is committed by the loop itself while the writer sleeps: that saves two changes of thread. */
+ * loop is committed by the loop itself while the writer sleeps: that saves two changes of thread. To a store that is a
+ * round trip away the loop only sends it. */
 #include "store/inner.h"
 
 #include "base/limits.h"
@@ -190,7 +191,7 @@ static struct append *take_appends(struct store *store)
     store->owned = false;
     gather(store);
     store->crowded = false;
-    for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
+    for (int quiet = 0; !store->appends.first && !store->ahead && !store->inbox.closing;) {
         uint64_t lone = store->lone_count;
         bool woken = monitor_wait(&store->inbox, store->unsettled ? IDLE_US : 0);
         if (store->lone_count != lone)
@@ -205,8 +206,12 @@ static struct append *take_appends(struct store *store)
         store->unsettled = quiet < 2;
     }
     own_handle(store);
-    struct append *first = append_list_take(&store->appends);
-    store->waiting = 0;
+    struct append *first = store->ahead;
+    store->ahead = NULL;
+    if (!first) {
+        first = append_list_take(&store->appends);
+        store->waiting = 0;
+    }
     store->unsettled = true;
     unlock(&store->inbox.lock);
     return first;
@@ -238,14 +243,20 @@ static bool is_small(const struct append *append)
     return bytes < LONE_BYTES_MAX;
 }
 
+/* With the inbox locked: whether there is one small append, and nobody uses the handle to commit. */
+static bool is_lone(const struct store *store)
+{
+    const struct append *append = store->appends.first;
+    return append && !append->next && !store->owned && is_small(append) &&
+           atomic_load_explicit(&store->figures.keeps, memory_order_relaxed);
+}
+
 /* Takes the only append of the inbox, and the writer's handle; NULL: there is none, or the writer commits it. */
 static struct append *take_lone(struct store *store)
 {
     lock(&store->inbox.lock);
     struct append *append = store->appends.first;
-    bool mine = append && !append->next && !store->owned && store->slow_for == 0 && is_small(append) &&
-                store->lone_in_a_row < LONE_IN_A_ROW_MAX &&
-                atomic_load_explicit(&store->figures.keeps, memory_order_relaxed) &&
+    bool mine = is_lone(store) && store->slow_for == 0 && store->lone_in_a_row < LONE_IN_A_ROW_MAX &&
                 store->backend->begin_quickly(store->writer);
     if (!append)
         store->lone_in_a_row = 0;
@@ -276,10 +287,31 @@ static void release_handle(struct store *store)
         unlock(&store->inbox.lock);
 }
 
+/* For a store that is a round trip away: the loop sends; the writer wakes meanwhile and waits for the answer. */
+static void send_lone(struct store *store)
+{
+    lock(&store->inbox.lock);
+    struct append *append = store->appends.first;
+    if (is_lone(store) && !store->ahead && !store->gather_count &&
+        store->backend->send_ahead(store->writer, append)) {
+        append_list_clear(&store->appends);
+        store->waiting = 0;
+        store->ahead = append;
+    }
+    if (append && store->waiting >= store->gather_count)
+        monitor_signal(&store->inbox);
+    else
+        unlock(&store->inbox.lock);
+}
+
 /* On the loop, at the end of a turn. true: something was delivered, which may have caused new work. */
 bool store_commit_lone(void *arg)
 {
     struct store *store = arg;
+    if (store->backend->send_ahead) {
+        send_lone(store);
+        return false;
+    }
     struct append *append = take_lone(store);
     if (!append)
         return false;
