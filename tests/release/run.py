@@ -99,6 +99,7 @@ def test_a_node_of_the_last_schema_is_refused_by_name_beside_todays():
     import world
     if not server.find_programs():
         raise AssertionError("PostgreSQL is not installed (dev/setup test)")
+    run("make", "build")
     world.NOD = os.path.join(ROOT, "build", "nod")
     with tempfile.TemporaryDirectory() as place:
         before, today = program_before(place), world.NOD
