@@ -9,6 +9,7 @@ from stage import CACHE, PATIENCE, Stage, kept, python_with
 from world import must
 
 OAPI_CODEGEN, OAPI_RUNTIME = "v2.8.1", "v1.8.0"
+WORKING = 5 * PATIENCE  # seconds for a compiler or a fuzzer, which works all the time: minutes on a busy machine
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -22,7 +23,7 @@ def document(world):
 
 
 def run(*command, cwd):
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=WORKING, check=False)
     must(done.returncode == 0, f"{' '.join(command)}:\n{done.stdout[-3000:]}")
     return done.stdout
 
