@@ -33,8 +33,17 @@ enum { LATE_ROWS = 16 };
 #define LATE_TABLE(X, name, insert, row)          \
     X(LATE_##name, FOR_WRITER, insert row)        \
     X(LATE_##name##_16, FOR_WRITER, insert FOUR(FOUR(row)))
-#define EVENT_ADD_VALUES "INSERT OR FAIL INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) VALUES"
+/* In the order that the table has: otherwise SQLite copies each value of several rows once more. */
+#define EVENT_ADD_VALUES "INSERT OR FAIL INTO events(seq, chain, call_seq, session_id, thread_id, kind, at_ms, actor," \
+    " call_id, data, hash, no) VALUES"
 #define EVENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+/* A TOOL_CALL and its request: the next event of the same session, with the same texts. SQLite numbers the names in the
+ * order in which they come, so these are CALL_ROWS_PARAMETERS. */
+#define CALL_ROWS(n_)                                                                                   \
+    "(:seq" n_ ", :chain" n_ ", NULL, :session" n_ ", :thread" n_ ", 3, :at" n_ ", :actor" n_ ", :call" n_ ","  \
+    " :data" n_ ", :hash" n_ ", :no" n_ "), (:seq" n_ " + 1, :chain" n_ ", :seq" n_ ", :session" n_ ", :thread" n_ "," \
+    " 4, :at" n_ ", :actor" n_ ", :call" n_ ", :shown" n_ ", :link" n_ ", :no" n_ " + 1)"
+enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
@@ -50,8 +59,9 @@ enum { LATE_ROWS = 16 };
       " archived_seq = ?6 WHERE first_seq = ?1")                                                        \
     X(EVENT_ADD, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW)                                                \
     X(EVENT_ADD_2, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW ", " EVENT_ROW)                               \
-    X(EVENT_ADD_CALL, FOR_WRITER, EVENT_ADD_VALUES "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12),"   \
-      " (?13, ?2, ?3, ?14, ?5, ?6, ?7, ?15, ?16, ?17, ?11, ?1)")                                        \
+    X(EVENT_ADD_CALL, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1"))                                      \
+    X(EVENT_ADD_CALLS, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1") ", " CALL_ROWS("2") ", " CALL_ROWS("3") ", " \
+      CALL_ROWS("4"))                                                                                   \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \
     X(LATE_EVENTS, FOR_WRITER, "SELECT seq, chain, call_seq, kind, no, hash, session_id, thread_id, call_id," \

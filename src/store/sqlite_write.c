@@ -123,23 +123,23 @@ static void bind_event(struct sqlite_handle *handle, enum sqlite_sql sql, int at
     const struct event *event = row->event;
     sqlite3_stmt *statement = handle->statements[sql];
     sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
-    sqlite_bind_str(handle, sql, at + 1, event->session);
-    sqlite_bind_str(handle, sql, at + 2, event->thread);
-    sqlite_bind_int(handle, sql, at + 3, event->kind);
-    sqlite_bind_int(handle, sql, at + 4, event->at_ms);
-    sqlite_bind_str(handle, sql, at + 5, event->actor);
-    if (str_empty(event->call))
-        CHECK(sqlite3_bind_null(statement, at + 6) == SQLITE_OK);
-    else
-        sqlite_bind_str(handle, sql, at + 6, event->call);
-    sqlite_bind_str(handle, sql, at + 7, event->data);
-    sqlite_bind_int(handle, sql, at + 8, (int64_t)event->no);
-    sqlite_bind_blob(handle, sql, at + 9, &row->hash);
-    sqlite_bind_int(handle, sql, at + 10, (int64_t)row->chain);
+    sqlite_bind_int(handle, sql, at + 1, (int64_t)row->chain);
     if (row->call_seq)
-        sqlite_bind_int(handle, sql, at + 11, (int64_t)row->call_seq);
+        sqlite_bind_int(handle, sql, at + 2, (int64_t)row->call_seq);
     else
-        CHECK(sqlite3_bind_null(statement, at + 11) == SQLITE_OK);
+        CHECK(sqlite3_bind_null(statement, at + 2) == SQLITE_OK);
+    sqlite_bind_str(handle, sql, at + 3, event->session);
+    sqlite_bind_str(handle, sql, at + 4, event->thread);
+    sqlite_bind_int(handle, sql, at + 5, event->kind);
+    sqlite_bind_int(handle, sql, at + 6, event->at_ms);
+    sqlite_bind_str(handle, sql, at + 7, event->actor);
+    if (str_empty(event->call))
+        CHECK(sqlite3_bind_null(statement, at + 8) == SQLITE_OK);
+    else
+        sqlite_bind_str(handle, sql, at + 8, event->call);
+    sqlite_bind_str(handle, sql, at + 9, event->data);
+    sqlite_bind_blob(handle, sql, at + 10, &row->hash);
+    sqlite_bind_int(handle, sql, at + 11, (int64_t)event->no);
 }
 
 static bool same_text(struct str a, struct str b) { return a.p == b.p && a.n == b.n; }
@@ -149,41 +149,65 @@ static bool are_call_and_request(const struct event_row *row, const struct event
 {
     const struct event *call = row->event, *request = next->event;
     return call->kind == EVENT_TOOL_CALL && request->kind == EVENT_TOOL_APPROVAL_REQUEST &&
-           next->call_seq == call->seq && row->chain == next->chain && call->at_ms == request->at_ms &&
+           next->call_seq == call->seq && row->chain == next->chain && request->seq == call->seq + 1 &&
+           request->no == call->no + 1 && call->at_ms == request->at_ms && !str_empty(call->call) &&
            same_text(call->session, request->session) && same_text(call->thread, request->thread) &&
            same_text(call->actor, request->actor) && same_text(call->call, request->call);
 }
 
-/* Binds the columns in which a request differs from its TOOL_CALL; both are inserted by one statement. */
-static void bind_request(struct sqlite_handle *handle, const struct event_row *row)
+/* From parameter `at` on: CALL_ROWS. */
+static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct event_row *row)
 {
-    int at = 1 + EVENT_ROW_COLUMNS;
-    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at, (int64_t)row->event->seq);
-    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at + 1, row->event->kind);
-    sqlite_bind_str(handle, SQL_EVENT_ADD_CALL, at + 2, row->event->data);
-    sqlite_bind_int(handle, SQL_EVENT_ADD_CALL, at + 3, (int64_t)row->event->no);
-    sqlite_bind_blob(handle, SQL_EVENT_ADD_CALL, at + 4, &row->hash);
+    const struct event *call = row[0].event, *request = row[1].event;
+    sqlite_bind_int(handle, sql, at, (int64_t)call->seq);
+    sqlite_bind_int(handle, sql, at + 1, (int64_t)row->chain);
+    sqlite_bind_str(handle, sql, at + 2, call->session);
+    sqlite_bind_str(handle, sql, at + 3, call->thread);
+    sqlite_bind_int(handle, sql, at + 4, call->at_ms);
+    sqlite_bind_str(handle, sql, at + 5, call->actor);
+    sqlite_bind_str(handle, sql, at + 6, call->call);
+    sqlite_bind_str(handle, sql, at + 7, call->data);
+    sqlite_bind_blob(handle, sql, at + 8, &row[0].hash);
+    sqlite_bind_int(handle, sql, at + 9, (int64_t)call->no);
+    sqlite_bind_str(handle, sql, at + 10, request->data);
+    sqlite_bind_blob(handle, sql, at + 11, &row[1].hash);
 }
 
-/* Two at once: a call comes with its request, and a statement costs more than its row. */
+/* The number of calls with their requests that follow each other from here on, at most CALLS_AT_ONCE. */
+static int count_calls(const struct event_row *row, const struct event_row *end)
+{
+    int calls = 0;
+    for (; calls < CALLS_AT_ONCE && end - row >= 2 && are_call_and_request(row, row + 1); row += 2)
+        calls++;
+    return calls;
+}
+
+static struct rc insert_calls(struct sqlite_handle *handle, const struct event_row *row, int calls, struct err *err)
+{
+    enum sqlite_sql sql = calls == CALLS_AT_ONCE ? SQL_EVENT_ADD_CALLS : SQL_EVENT_ADD_CALL;
+    for (int i = 0; i < calls; i++)
+        bind_call(handle, sql, 1 + i * CALL_ROWS_PARAMETERS, row + 2 * i);
+    return sqlite_run(handle, sql, err);
+}
+
+/* Several rows at once: a statement costs more than its row. Most events are a call and its request. */
 static struct rc insert_events(struct sqlite_handle *handle, const struct rows *rows, struct err *err)
 {
-    size_t i = 0;
-    for (; i + 2 <= rows->count; i += 2) {
-        if (are_call_and_request(&rows->events[i], &rows->events[i + 1])) {
-            bind_event(handle, SQL_EVENT_ADD_CALL, 1, &rows->events[i]);
-            bind_request(handle, &rows->events[i + 1]);
-            TRY(sqlite_run(handle, SQL_EVENT_ADD_CALL, err));
+    for (const struct event_row *row = rows->events, *end = row + rows->count; row < end;) {
+        int calls = count_calls(row, end);
+        if (calls) {
+            calls = calls == CALLS_AT_ONCE ? calls : 1;
+            TRY(insert_calls(handle, row, calls, err));
+            row += 2 * calls;
             continue;
         }
-        bind_event(handle, SQL_EVENT_ADD_2, 1, &rows->events[i]);
-        bind_event(handle, SQL_EVENT_ADD_2, 1 + EVENT_ROW_COLUMNS, &rows->events[i + 1]);
-        TRY(sqlite_run(handle, SQL_EVENT_ADD_2, err));
+        enum sqlite_sql sql = end - row >= 2 ? SQL_EVENT_ADD_2 : SQL_EVENT_ADD;
+        bind_event(handle, sql, 1, row++);
+        if (sql == SQL_EVENT_ADD_2)
+            bind_event(handle, sql, 1 + EVENT_ROW_COLUMNS, row++);
+        TRY(sqlite_run(handle, sql, err));
     }
-    if (i == rows->count)
-        return RC_OK;
-    bind_event(handle, SQL_EVENT_ADD, 1, &rows->events[i]);
-    return sqlite_run(handle, SQL_EVENT_ADD, err);
+    return RC_OK;
 }
 
 /* A deadline stands nowhere else; requests without one are put on the list late. */
