@@ -18,7 +18,9 @@ struct late_event {
     uint64_t seq, chain, no;
     uint64_t call_seq;    /* 0: of no call, or the TOOL_CALL itself */
     uint64_t request_seq; /* of a response: its request, if that was kept in an earlier group */
+    uint64_t more;        /* events of its session that follow it directly and share its row; see mark_runs */
     int64_t kind;
+    bool follows;  /* it is one of those */
     bool answered; /* of a request: its response is late, too */
     bool ends_group;
     struct digest hash;

@@ -151,11 +151,29 @@ static void bind_numbers(struct sqlite_handle *handle, enum sqlite_sql sql, int 
     sqlite_bind_int(handle, sql, at + 2, (int64_t)c);
 }
 
-static bool is_event(const struct late_event *event) { return event->seq != 0; }
+/* Events of one session and one block whose numbers follow each other share a row; the events are in the order of their
+ * sessions. They may have been marked before, in a transaction that was rolled back. */
+static void mark_runs(struct late_event **events, size_t count)
+{
+    struct late_event *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct late_event *event = events[i];
+        event->follows = first && event->chain == first->chain && event->seq == first->seq + first->more + 1 &&
+                         event->seq >> BLOCK_SHIFT == first->seq >> BLOCK_SHIFT;
+        event->more = 0;
+        if (event->follows)
+            first->more++;
+        else
+            first = event;
+    }
+}
+
+static bool begins_run(const struct late_event *event) { return !event->follows; }
 
 static void bind_session(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
 {
     bind_numbers(handle, sql, at, event->seq >> BLOCK_SHIFT, event->chain, event->seq);
+    sqlite_bind_int(handle, sql, at + 3, (int64_t)event->more);
 }
 
 static bool is_call(const struct late_event *event) { return event->kind == EVENT_TOOL_CALL; }
@@ -198,7 +216,7 @@ static void bind_group(struct sqlite_handle *handle, enum sqlite_sql sql, int at
 }
 
 static const struct late_table groups = {SQL_LATE_GROUP, SQL_LATE_GROUP_16, 2, ends_group, bind_group};
-static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 3, is_event, bind_session};
+static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 4, begins_run, bind_session};
 static const struct late_table calls = {SQL_LATE_CALL, SQL_LATE_CALL_16, 3, is_call, bind_call};
 static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, is_of_call, bind_of_call};
 static const struct late_table open_requests = {SQL_LATE_OPEN, SQL_LATE_OPEN_16, 5, is_open, bind_open};
@@ -306,6 +324,7 @@ static struct rc put_all(struct sqlite_handle *handle, struct err *err)
     TRY(put_rows(handle, &groups, events, count, err));
     TRY(put_rows(handle, &calls, events, count, err));
     qsort(events, count, sizeof(struct late_event *), by_session);
+    mark_runs(events, count);
     TRY(put_rows(handle, &of_sessions, events, count, err));
     TRY(put_heads(handle, events, count, err));
     qsort(events, count, sizeof(struct late_event *), by_call);

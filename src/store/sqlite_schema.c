@@ -13,7 +13,7 @@ enum { LINKS_CHECKED = 16, BLOCKS_CHECKED = 64 };
 
 /* Fills the tables of step 6 at once. */
 #define FILL_LATE \
-    "INSERT INTO session_events SELECT " BLOCK_OF_SEQ ", chain, seq FROM events ORDER BY 1, 2, 3;" \
+    "INSERT INTO session_events(block, chain, seq) SELECT " BLOCK_OF_SEQ ", chain, seq FROM events ORDER BY 1, 2, 3;" \
     "INSERT INTO call_ids SELECT call_id, chain, seq FROM events WHERE kind = 3 ORDER BY 1, 2;" \
     "INSERT INTO call_events SELECT call_seq, kind, seq FROM events WHERE call_seq IS NOT NULL ORDER BY 1, 2;" \
     "INSERT OR REPLACE INTO meta SELECT 'indexed', coalesce(max(seq), 0) FROM events;"
@@ -116,9 +116,12 @@ static const char *const steps[] = {
     /* 8: groups is filled late, too. The tables stay as they are, but a program before this would take a store with
      * events after the last group for one to which something was added. */
     "",
+    /* 9: a row of session_events may stand for several events that follow each other directly */
+    "ALTER TABLE session_events ADD COLUMN more INTEGER NOT NULL DEFAULT 0;", /* after the one with its seq */
 };
 
-enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4, VERSION_OPEN_LATE = 7 };
+enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4, VERSION_OPEN_LATE = 7,
+       VERSION_RUNS = 9 };
 
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err)
 {
@@ -192,11 +195,13 @@ struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version,
                         "CREATE TEMP TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB)", err));
     if (version < SQLITE_VERSION_LATE)
         TRY(sqlite_exec(db, "CREATE TEMP VIEW session_events AS"
-                        "  SELECT " BLOCK_OF_SEQ " AS block, chain, seq FROM main.events;"
+                        "  SELECT " BLOCK_OF_SEQ " AS block, chain, seq, 0 AS more FROM main.events;"
                         "CREATE TEMP VIEW call_ids AS SELECT call_id, chain, seq FROM main.events WHERE kind = 3;"
                         "CREATE TEMP VIEW call_events AS SELECT call_seq, kind, seq FROM main.events"
                         "  WHERE call_seq IS NOT NULL;"
                         "CREATE TEMP VIEW heads AS SELECT * FROM chains", err));
+    else if (version < VERSION_RUNS)
+        TRY(sqlite_exec(db, "CREATE TEMP VIEW session_events AS SELECT *, 0 AS more FROM main.session_events", err));
     if (version < VERSION_OPEN_LATE)
         TRY(sqlite_exec(db, "CREATE TEMP VIEW open_now AS SELECT * FROM open_approvals", err));
     return RC_OK;
@@ -328,8 +333,8 @@ struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct e
     TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1",
                        &rows, err));
     TRY(sqlite_prepare(db,
-                       "SELECT hash FROM events WHERE seq = (SELECT max(seq) FROM session_events"
-                       " WHERE block = ?1 AND chain = ?2 AND seq < ?3)", &tail.before, err));
+                       "SELECT hash FROM events WHERE seq = (SELECT min(seq + more, ?3 - 1) FROM session_events"
+                       " WHERE block = ?1 AND chain = ?2 AND seq < ?3 ORDER BY seq DESC LIMIT 1)", &tail.before, err));
     TRY(sqlite_prepare(db, "SELECT last_seq, hash FROM chains WHERE first_seq = ?1", &tail.head, err));
     CHECK(sqlite3_bind_int(rows, 1, LINKS_CHECKED) == SQLITE_OK);
     for (;;) {

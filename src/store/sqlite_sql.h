@@ -23,7 +23,9 @@ enum { BLOCK_SHIFT = 12 };
  * is only used for a query that has its condition word for word: 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST,
  * 5 TOOL_APPROVAL_RESPONSE, 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
 #define OF_RARE_KIND(kind_) "kind = " kind_ " AND kind BETWEEN 12 AND 15"
-#define IN_BLOCK "seq IN (SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2)"
+/* A row of session_events stands for events of a session that follow each other directly: seq, and `more` after it. */
+#define OF_SESSION "session_events s CROSS JOIN events e ON e.seq BETWEEN s.seq AND s.seq + s.more"
+#define IN_BLOCK "seq IN (SELECT e.seq FROM " OF_SESSION " WHERE s.block = ?1 AND s.chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 /* A statement costs more than its row: events come two at once, and the tables that are filled late get several. With
  * OR FAIL a conflict ends the statement and leaves what it has done, so that SQLite need not copy pages before it: the
@@ -68,7 +70,7 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
       " (SELECT o.seq FROM call_events o WHERE o.call_seq = e.call_seq AND o.kind = 4)"                 \
       " FROM events e WHERE seq > ?1 ORDER BY seq")                                                     \
     X(LATE_HEAD, FOR_WRITER, "UPDATE chains SET last_seq = ?2, hash = ?3, no = ?4 WHERE first_seq = ?1") \
-    LATE_TABLE(X, SESSION, "INSERT OR FAIL INTO session_events(block, chain, seq) VALUES", "(?, ?, ?)") \
+    LATE_TABLE(X, SESSION, "INSERT OR FAIL INTO session_events(block, chain, seq, more) VALUES", "(?, ?, ?, ?)") \
     LATE_TABLE(X, CALL, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) VALUES", "(?, ?, ?)")        \
     LATE_TABLE(X, OF_CALL, "INSERT OR FAIL INTO call_events(call_seq, kind, seq) VALUES", "(?, ?, ?)")  \
     LATE_TABLE(X, OPEN, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"       \
@@ -81,7 +83,8 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
     X(OPEN_FIND, FOR_WRITER, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")    \
-    X(LEAVING, FOR_WRITER, "SELECT seq FROM session_events WHERE block = ?1 AND chain = ?2 ORDER BY seq") \
+    X(LEAVING, FOR_WRITER, "SELECT e.seq FROM " OF_SESSION " WHERE s.block = ?1 AND s.chain = ?2"       \
+      " ORDER BY s.seq, e.seq")                                                                         \
     X(LEAVE_CALLS, FOR_WRITER, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"       \
       " FROM events WHERE " IN_BLOCK " AND kind = 3")                                                   \
     X(LEAVE_OF_CALLS, FOR_WRITER, "DELETE FROM call_events WHERE call_seq IN"                           \
@@ -108,8 +111,10 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
     X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
       " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
     X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM session_events s"                 \
-      " CROSS JOIN events e ON e.seq = s.seq WHERE s.block = ?4 AND s.chain = ?5 AND s.seq > ?1"        \
-      " AND (?2 >> kind) & 1 AND ?6 IN ('', thread_id) ORDER BY s.seq LIMIT ?3")                        \
+      " CROSS JOIN events e ON e.seq BETWEEN max(s.seq, ?1 + 1) AND s.seq + s.more"                     \
+      " WHERE s.block = ?4 AND s.chain = ?5 AND s.seq >= coalesce((SELECT max(seq) FROM session_events" \
+      " WHERE block = ?4 AND chain = ?5 AND seq <= ?1), 0)"                                             \
+      " AND (?2 >> kind) & 1 AND ?6 IN ('', thread_id) ORDER BY s.seq, e.seq LIMIT ?3")                 \
     X(LATE_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
       " WHERE seq > " INDEXED_SEQ " AND seq > ?1 AND chain = ?5 AND (?2 >> kind) & 1"                   \
       " AND ?6 IN ('', thread_id) ORDER BY seq LIMIT ?3")                                               \

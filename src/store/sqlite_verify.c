@@ -182,8 +182,14 @@ static struct rc check_late(struct sqlite_walk *walk, struct err *err)
                        "the lists of sessions and calls are said to reach beyond the last event", err));
     TRY(check_none(walk,
                    "SELECT s.seq FROM session_events s LEFT JOIN events e ON e.seq = s.seq"
-                   " WHERE e.chain IS NOT s.chain OR s.block <> s.seq >> 12 OR s.seq > " INDEXED_SEQ " LIMIT 1",
+                   " WHERE e.chain IS NOT s.chain OR s.block <> s.seq >> 12 OR s.seq + s.more > " INDEXED_SEQ
+                   " UNION ALL SELECT e.seq FROM " OF_SESSION " WHERE e.chain <> s.chain LIMIT 1",
                    "the event is listed with another session", err));
+    TRY(check_none(walk,
+                   "SELECT seq FROM (SELECT seq, more, block, coalesce(lead(seq) OVER (ORDER BY block, chain, seq)"
+                   "  BETWEEN seq AND seq + more, 0) AS overlaps FROM session_events)"
+                   " WHERE overlaps OR more < 0 OR seq + more >> 12 <> block LIMIT 1",
+                   "the event is listed twice with its session", err));
     TRY(check_none(walk,
                    "SELECT o.seq FROM call_events o LEFT JOIN events e ON e.seq = o.seq"
                    " WHERE e.call_seq IS NOT o.call_seq OR e.kind IS NOT o.kind OR o.seq > " INDEXED_SEQ " LIMIT 1",
@@ -196,7 +202,7 @@ static struct rc check_late(struct sqlite_walk *walk, struct err *err)
     return check_none(walk,
                       "SELECT " INDEXED_SEQ " FROM (SELECT count(*) AS events, count(call_seq) AS of_calls,"
                       "  count(nullif(kind = 3, 0)) AS calls FROM events WHERE seq <= " INDEXED_SEQ ")"
-                      " WHERE events <> (SELECT count(*) FROM session_events)"
+                      " WHERE events <> (SELECT coalesce(sum(more + 1), 0) FROM session_events)"
                       "  OR of_calls <> (SELECT count(*) FROM call_events)"
                       "  OR calls <> (SELECT count(*) FROM call_ids)",
                       "events before it are not on the lists of their sessions and calls", err);

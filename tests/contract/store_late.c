@@ -84,7 +84,7 @@ static void events_that_a_crash_left_unlisted_are_listed_at_start(void **state)
     rig_open(rig);
     assert_int_equal(ask_sql(rig, INDEXED), 6);
     assert_int_equal(ask_sql(rig, GROUPED), 6);
-    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 6);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), 6);
     assert_int_equal(ask_sql(rig, "SELECT last_seq FROM chains"), 6);
     assert_int_equal(ask_sql(rig, "SELECT request_seq FROM open_approvals"), 6);
     (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_REFUSED);
@@ -310,11 +310,52 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     run_sql(rig, "DELETE FROM events WHERE seq = 256");
     assert_true(rc_ok(backend->catch_up(writer, &err)));
     assert_int_equal(ask_sql(rig, INDEXED), 256);
-    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 255);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), 255);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 1);
     struct append *append = rig_ask("s1", "next", 0);
     assert_int_equal(backend->commit(writer, append, &err).code, ERR_CORRUPT);
     append_free(append);
     backend->close(writer);
+}
+
+/* Events of a session that follow each other share a row of its list. Each is found, wherever a page begins. */
+static void a_row_stands_for_several_events(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct backend_handle *writer;
+    const struct backend *backend = open_writer(rig, &writer);
+    static const char *const sessions[] = {"s1", "s1", "s2", "s1", "s1", "s2", "s3"};
+    enum { ASKS = sizeof sessions / sizeof *sessions, ROWS = 5 };
+    uint64_t of_s1[2 * ASKS];
+    size_t count = 0;
+    for (unsigned i = 0; i < ASKS; i++) {
+        char call[16];
+        (void)snprintf(call, sizeof call, "c%u", i);
+        struct append *append = rig_ask(sessions[i], call, 0);
+        assert_true(rc_ok(backend->commit(writer, append, &err)));
+        for (unsigned e = 0; sessions[i][1] == '1' && e < append->event_count; e++)
+            of_s1[count++] = append->events[e].seq;
+        append_free(append);
+    }
+    backend->close(writer);
+    assert_int_equal(ask_sql(rig, INDEXED), 2 * ASKS);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), ROWS);
+    rig_open(rig);
+    for (uint64_t after = 0; after <= 2 * ASKS; after++) {
+        struct read *question = rig_question(READ_EVENTS, "s1");
+        question->after = after;
+        question->limit = 3;
+        struct read *page = rig_read(rig, question);
+        size_t at = 0;
+        while (at < count && of_s1[at] <= after)
+            at++;
+        assert_int_equal(page->event_count, count - at < 3 ? count - at : 3);
+        for (size_t i = 0; i < page->event_count; i++)
+            assert_int_equal(page->events[i].seq, of_s1[at + i]);
+        read_free(page);
+    }
+    rig_verify_well(rig, 2 * ASKS);
 }
 
 /* ---- many at once ---- */
@@ -428,6 +469,7 @@ int main(void)
         TEST(tables_are_filled_behind_the_answer),
         TEST(calls_that_wait_are_listed_late),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
+        TEST(a_row_stands_for_several_events),
         TEST(calls_are_found_while_others_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

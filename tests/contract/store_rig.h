@@ -229,6 +229,11 @@ static inline struct append *rig_ask(const char *session, const char *call, uint
     rig_need_changed_at(append, session, changed_seq);
     rig_event(append, EVENT_TOOL_CALL, session, call, "{\"name\":\"Bash\"}");
     rig_event(append, EVENT_TOOL_APPROVAL_REQUEST, session, call, "{\"reason\":\"asked\"}");
+    struct event *first = &append->events[0], *second = &append->events[1];
+    second->session = first->session; /* they share their texts, as the gate's do */
+    second->thread = first->thread;
+    second->actor = first->actor;
+    second->call = first->call;
     append->deadline_ms = 1800000000000;
     return append;
 }

@@ -117,7 +117,10 @@ static const struct forgery forgeries[] = {
     {"INSERT INTO open_approvals VALUES(8, 3, 's1', 's1-main', 'c1', 0)", 8},
     {"INSERT INTO open_approvals VALUES(-4, 3, 's1', 's1-main', 'c1', 0)", 1},
     /* The tables that are filled late. */
-    {"DELETE FROM session_events WHERE seq = 8", 9},
+    {"DELETE FROM session_events WHERE 8 BETWEEN seq AND seq + more", 9},
+    {"UPDATE session_events SET more = more + 1 WHERE seq + more = 8", 9},
+    {"DELETE FROM session_events WHERE chain = 1;"
+     " INSERT INTO session_events VALUES(0, 1, 1, 0), (0, 1, 3, 1), (0, 1, 4, 0), (0, 1, 7, 0)", 3},
     {"UPDATE session_events SET chain = 1 WHERE seq = 9", 9},
     {"UPDATE session_events SET block = 1 WHERE seq = 9", 9},
     {"DELETE FROM call_ids WHERE seq = 3", 9},
@@ -127,7 +130,7 @@ static const struct forgery forgeries[] = {
     {"UPDATE call_events SET seq = 6 WHERE seq = 4", 6},
     {"INSERT INTO call_events VALUES(3, 8, 9)", 9},
     {"UPDATE meta SET value = 6 WHERE name = 'indexed'", 7},
-    {"UPDATE meta SET value = 6 WHERE name = 'indexed'; DELETE FROM session_events WHERE seq > 6", 7},
+    {"UPDATE meta SET value = 6 WHERE name = 'indexed'; DELETE FROM session_events WHERE seq + more > 6", 7},
 };
 
 /* One after the other, each on the good file. */
@@ -347,11 +350,11 @@ static void a_newer_version_is_refused_by_name(void **state)
     struct store_check check;
     struct err err = {0};
     fill(rig);
-    run_sql(rig, "UPDATE meta SET value = 9 WHERE name = 'schema_version'");
-    refuses_to_open(rig, ERR_CORRUPT, "version 9");
+    run_sql(rig, "UPDATE meta SET value = 10 WHERE name = 'schema_version'");
+    refuses_to_open(rig, ERR_CORRUPT, "version 10");
     refuses_to_open(rig, ERR_CORRUPT, "versions up to ");
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
-    assert_non_null(strstr(err.text, "version 9"));
+    assert_non_null(strstr(err.text, "version 10"));
 }
 
 static void a_missing_folder_is_named(void **state)

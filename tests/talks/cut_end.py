@@ -11,7 +11,8 @@ CUT = ("DELETE FROM events WHERE seq > {end}",
        " ORDER BY seq DESC LIMIT 1)",
        "UPDATE chains SET changed_seq = last_seq WHERE changed_seq > {end}")
 # The tables that only SQLite has: they are filled late.
-CUT_LATE = ("DELETE FROM session_events WHERE seq > {end}", "DELETE FROM call_events WHERE seq > {end}",
+CUT_LATE = ("DELETE FROM session_events WHERE seq > {end}",
+            "UPDATE session_events SET more = {end} - seq WHERE seq + more > {end}", "DELETE FROM call_events WHERE seq > {end}",
             "DELETE FROM call_ids WHERE seq > {end}", "UPDATE meta SET value = {end} WHERE name = 'indexed'")
 
 
