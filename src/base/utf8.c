@@ -47,16 +47,19 @@ size_t utf8_valid_one(struct str s)
 
 size_t utf8_plain(struct str s)
 {
-    size_t i = 0, n = 16;
+    size_t i = 0;
     for (; s.n - i >= 64; i += 64) { /* long texts: where the first byte is that is not plain, is looked at below */
         const char *p = s.p + i;
         if (utf8_first_of_16(utf8_not_plain(utf8_load_16(p)) | utf8_not_plain(utf8_load_16(p + 16)) |
                              utf8_not_plain(utf8_load_16(p + 32)) | utf8_not_plain(utf8_load_16(p + 48))) < 16)
             break;
     }
-    for (; s.n - i >= 16 && n == 16; i += n)
-        n = utf8_plain_of_16(utf8_load_16(s.p + i));
-    if (n < 16 || i == s.n)
+    for (; s.n - i >= 16; i += 16) {
+        size_t n = utf8_plain_of_16(utf8_load_16(s.p + i));
+        if (n < 16)
+            return i + n;
+    }
+    if (i == s.n)
         return i;
     return i + utf8_plain_short((struct str){s.p + i, s.n - i});
 }

@@ -108,13 +108,15 @@ static inline void utf8_copy_short(char *to, struct str s)
 
 __attribute__((always_inline)) static inline size_t utf8_copy_plain(char *to, struct str s)
 {
-    size_t i = 0, n = 16;
-    for (; s.n - i >= 16 && n == 16; i += n) {
+    size_t i = 0;
+    for (; s.n - i >= 16; i += 16) {
         utf8_sixteen bytes = utf8_load_16(s.p + i);
         memcpy(to + i, &bytes, 16);
-        n = utf8_plain_of_16(bytes);
+        size_t n = utf8_plain_of_16(bytes);
+        if (n < 16)
+            return i + n;
     }
-    if (n < 16 || i == s.n)
+    if (i == s.n)
         return i;
     struct str rest = {s.p + i, s.n - i};
     utf8_copy_short(to + i, rest);
