@@ -104,7 +104,7 @@ static struct rc read_code_point(struct json_reader *r, uint32_t *ret_code)
     return RC_OK;
 }
 
-/* What the letter behind a backslash stands for; 0: it is no such escape. */
+/* The byte that each letter behind a backslash stands for; 0: it is no such escape. */
 static const char simple_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
 };
