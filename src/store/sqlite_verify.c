@@ -203,6 +203,7 @@ static struct rc check_late(struct sqlite_walk *walk, struct err *err)
                       "SELECT " INDEXED_SEQ " FROM (SELECT count(*) AS events, count(call_seq) AS of_calls,"
                       "  count(nullif(kind = 3, 0)) AS calls FROM events WHERE seq <= " INDEXED_SEQ ")"
                       " WHERE events <> (SELECT coalesce(sum(more + 1), 0) FROM session_events)"
+                      "  OR events <> (SELECT count(*) FROM " OF_SESSION ")" /* a row may name numbers that left */
                       "  OR of_calls <> (SELECT count(*) FROM call_events)"
                       "  OR calls <> (SELECT count(*) FROM call_ids)",
                       "events before it are not on the lists of their sessions and calls", err);

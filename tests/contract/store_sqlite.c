@@ -176,6 +176,8 @@ static const struct forgery archive_forgeries[] = {
     {"UPDATE chains SET archived_seq = 0 WHERE first_seq = 1", 10},
     {"DELETE FROM archived_calls", 11},
     {"INSERT INTO archived_calls VALUES('c9', 3)", 11},
+    /* The row of 3 names 4, which left, in place of 10. */
+    {"DELETE FROM session_events WHERE seq = 10; UPDATE session_events SET more = 1 WHERE seq = 3", 11},
 };
 
 static void archive_all(struct rig *rig, struct archive_result *ret_result)
