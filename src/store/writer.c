@@ -196,7 +196,7 @@ static struct append *take_appends(struct store *store)
         bool woken = monitor_wait(&store->inbox, store->unsettled ? IDLE_US : 0);
         if (store->lone_count != lone)
             quiet = 0;
-        if (woken || store->lone_count != lone || store->appends.first)
+        if (woken || store->lone_count != lone || store->appends.first || store->ahead)
             continue;
         own_handle(store);
         unlock(&store->inbox.lock);
