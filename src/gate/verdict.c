@@ -7,6 +7,8 @@
 #include "io/links.h"
 #include "tools/tools.h"
 
+#include <errno.h>
+
 /* The paths of one question that were looked up; the last ones are remembered, since a judge asks several times. */
 struct looks {
     struct arena *arena;
@@ -159,6 +161,23 @@ static void ask_instead(struct verdict *verdict, struct str why)
     verdict->rule_count = 0;
 }
 
+/* Asks about a command that reads files which it does not name where the session's folder is not here: the agent may
+ * run on another machine, where the folder may hold keys. Below a folder that is here, a missing one holds nothing. */
+static void check_here(struct arena *arena, const struct session *session, struct verdict *verdict)
+{
+    struct stat st;
+    if ((verdict->sweep.kind == SWEEP_NONE && !verdict->listed) || verdict->effect != EFFECT_ALLOW ||
+        str_empty(session->cwd))
+        return;
+    bool there = links_stat(arena, session->cwd, &st);
+    if (there && S_ISDIR(st.st_mode))
+        return;
+    const char *what = there || errno != ENOENT ? "cannot be looked at" : "is not";
+    ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and the folder %.*s %s on the "
+                                             "server's machine, so files with secrets in it could not be looked for",
+                                      STR_ARG(session->cwd), what));
+}
+
 /* A command that reads files which it does not name passes without a rule only where none of them is a secret. Looks at
  * all of them, and blocks for the time of that; where they are too many, or cannot be looked at, a person is asked. */
 static void check_sweep(struct arena *arena, const struct session *session, struct verdict *verdict)
@@ -213,6 +232,7 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
 {
     struct question question = gate_question(gate, arena, session, facts, cwd);
     struct verdict verdict = str_is(facts->name, "Net") ? nets_judge(arena, &question) : policy_judge(arena, &question);
+    check_here(arena, session, &verdict);
     check_sweep(arena, session, &verdict);
     check_listed(arena, session, &verdict);
     if (not_opened(session, facts, cwd, &verdict)) {

@@ -116,6 +116,30 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
         os.remove(os.path.join(project, "notes.md"))
 
 
+def test_a_folder_that_is_not_here_is_not_taken_for_one_without_secrets(world):
+    """An agent on another machine: its folder cannot be looked at from the server, so nothing says that it holds no keys."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    project = os.path.join(world.environment["HOME"], "work")
+    made = admin.session(cwd=project)
+    lines = SWEEPS + LISTED + ("rg KEY", "cat *", "cat *.md", "grep -r KEY sub", "cd sub && grep -r KEY .")
+    for why, make in ((f"the folder {project} is not on the server's machine", lambda: None),
+                      (f"the folder {project} cannot be looked at", lambda: open(project, "wb").close()),
+                      ("outside the session's folder", lambda: os.symlink("work", project))):
+        make()
+        for line in lines:
+            call = admin.call(made["threadId"], "Bash", {"command": line})
+            must(call["status"] == "awaiting", f"{line} where {why}: {call['status']}")
+        told = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "grep -r KEY ."}, "cwd": project})
+        must(why in told["why"], f"why it asks: {told}")
+        if os.path.lexists(project):
+            os.remove(project)
+    for line in ("cat plain.txt", "ls -R", "git log"):  # names alone: nothing to look for
+        must(admin.call(made["threadId"], "Bash", {"command": line})["status"] == "allowed", line)
+    os.mkdir(project)
+    for line in ("grep -r KEY .", "grep -r KEY nosuch", "find . -name '*.py' | xargs grep KEY"):
+        must(admin.call(made["threadId"], "Bash", {"command": line})["status"] == "allowed", f"{line} where the folder is here")
+
+
 def test_a_search_is_looked_at_as_deep_as_it_goes_and_no_wider(world):
     admin = world.server("--read-only-commands", "allow").admin()
     project = os.path.join(world.environment["HOME"], "work")
