@@ -252,6 +252,15 @@ static bool line_sets(const struct node *node, struct str name)
 /* A path of which only bash knows where it begins. */
 static bool is_somewhere(struct str target) { return str_starts(target, STR("/\x01")); }
 
+/* Whether the file holds keys by its name, or by the name that a link leads to. */
+static bool holds_keys(struct judging *j, struct str target)
+{
+    struct folder here = {.path = j->places.project.named, .known = true};
+    struct place place;
+    return target_secret(target, false) ||
+           (target_literal(target) && (!place_of(j, &here, target, &place) || target_secret(place.real, false)));
+}
+
 /* Adds files to those that the gate looks at: `levels` levels below `folder`. */
 static void sweep_add(struct judging *j, enum sweep_kind kind, struct str folder, unsigned levels)
 {
@@ -348,7 +357,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             size_t count = targets_of(j->arena, &part, folder->known ? folder->path : STR_NONE, j->places.home.named,
                                       targets);
             for (size_t k = 0; k < count; k++) {
-                if (is_somewhere(targets[k]) || judge_target_outside(j, targets[k]) || target_secret(targets[k], false))
+                if (is_somewhere(targets[k]) || judge_target_outside(j, targets[k]) || holds_keys(j, targets[k]))
                     return false;
                 sweep_pattern(j, targets[k]);
             }
@@ -502,7 +511,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
     for (size_t i = 0; i < count; i++)
-        if (is_somewhere(targets[i]) || judge_target_unreadable(j, targets[i]) || target_secret(targets[i], false) ||
+        if (is_somewhere(targets[i]) || judge_target_unreadable(j, targets[i]) || holds_keys(j, targets[i]) ||
             judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
         else if (found)

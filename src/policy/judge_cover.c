@@ -33,7 +33,8 @@ static bool has_builtins(const struct judging *j) { return !j->rules_alone && !j
 /* Reading inside the session's folder, or what the system tells everybody, needs no rule. */
 static bool file_builtin(struct judging *j, const struct place *place)
 {
-    if (!has_builtins(j) || !place_readable(j, place) || target_secret(place->named, false))
+    if (!has_builtins(j) || !place_readable(j, place) || target_secret(place->named, false) ||
+        target_secret(place->real, false))
         return false;
     j->builtin = true;
     return true;

@@ -114,6 +114,11 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
         os.symlink(os.path.join(world.environment["HOME"], ".ssh", "id_ed25519"), os.path.join(project, "notes.md"))
         must(judged(line) == "awaiting", f"{line} with a link to a key")
         os.remove(os.path.join(project, "notes.md"))
+    for line in ("cat notes", "wc -l < notes", "for f in a notes; do cat $f; done"):
+        must(judged(line) == "allowed", f"{line} without a link")
+        os.symlink("sub/.env", os.path.join(project, "notes"))
+        must(judged(line) == "awaiting", f"{line} with a link to a secret of the same folder")
+        os.remove(os.path.join(project, "notes"))
 
 
 def test_a_folder_that_is_not_here_is_not_taken_for_one_without_secrets(world):
