@@ -78,7 +78,7 @@ def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
 
 
 # Reads every file below a folder, and none of them by name.
-SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY . sub", "rg --hidden KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
+SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY . sub", "rg --hidden KEY", "git diff --no-index . /dev/null", "git grep --no-index KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
           "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub", "for f in $(find . -type f); do cat $f; done",
           "x=$(find . -type f); cat $x")
 # Leaves hidden files out, names a kind of file, or tells names only.
