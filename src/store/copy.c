@@ -140,7 +140,7 @@ static struct rc copy_page(struct copy *copy, const struct read *page, struct er
 static struct rc copy_events(struct copy *copy, struct err *err)
 {
     while (copy->copied < copy->last_seq) {
-        struct read *page;
+        struct read *page = NULL;
         TRY(page_after(&copy->from, copy->copied, &page, err));
         struct rc rc = page->event_count ? copy_page(copy, page, err)
                                          : err_set(err, ERR_CORRUPT, "event %llu is missing in the source",
@@ -160,7 +160,7 @@ static struct rc digest_all(const struct end *end, uint64_t last_seq, struct dig
 {
     *ret_digest = (struct digest){0};
     for (uint64_t after = 0; after < last_seq;) {
-        struct read *page;
+        struct read *page = NULL;
         TRY(page_after(end, after, &page, err));
         for (size_t i = 0; i < page->event_count; i++) {
             page->events[i].no = 0; /* not compared: only the rest must be equal in both stores */

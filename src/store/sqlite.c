@@ -353,7 +353,7 @@ static struct rc open_database(struct sqlite_handle *handle, struct err *err)
 static struct rc sqlite_last_seq(struct backend_handle *opaque, uint64_t *ret_seq, struct err *err)
 {
     struct sqlite_handle *handle = sqlite_of(opaque);
-    int64_t seq;
+    int64_t seq = 0;
     TRY(sqlite_number(handle->db, "SELECT coalesce(max(seq), 0) FROM events", &seq, err));
     *ret_seq = (uint64_t)seq;
     return RC_OK;

@@ -98,7 +98,7 @@ static struct rc read_page(struct bench *bench, const struct seat *seat, const c
 struct rc players_count(struct bench *bench, const struct seat *seat, uint64_t *ret_count, struct err *err)
 {
     uint64_t after = 0;
-    unsigned count;
+    unsigned count = 0;
     *ret_count = 0;
     do {
         TRY(read_page(bench, seat, "TOOL_APPROVAL_REQUEST", &after, &count, err));
