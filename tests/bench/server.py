@@ -1,5 +1,6 @@
 """The server's lines: calls and answers, starting, long histories, streams."""
 import contextlib
+import glob
 import json
 import os
 import platform
@@ -63,6 +64,21 @@ def gate(world, report):
     report.row("  to an empty POST", ping["value"], "/s", ping["beside"], ping["ratio"], at_least=0.25, noisy=noisy)
     report.row("  p99 of a call; to its p50", p99["value"] / 1000, "ms", p99["beside"] / 1000, p99["ratio"],
                at_most=20, noisy=noisy)
+    unsynced(world, report, rate["value"])
+
+
+def unsynced(world, report, rate):
+    """How much of the rate is left of what the same program does when its syncs return at once: what no disk can better."""
+    library = next(iter(glob.glob("/usr/lib/*/libeatmydata.so")), None)
+    if not library:
+        report.left_out("64 agents; to the same without any sync", "libeatmydata1 is not installed (dev/setup bench)")
+        return
+    with world.serve("unsynced", environment={"LD_PRELOAD": library}) as server:
+        out = world.nod_bench("gate", "--data", server.data, "--url", server.url, "--json", "--keep",
+                              "--time", "3s", "--calls", "1000000", "--repeat", "3")
+        figures = {f["name"]: f for f in json.loads(out)["figures"]}
+    most = figures["perSecond"]["value"]
+    report.row("  to the same without any sync", rate, "/s", most, rate / most)
 
 
 @section("one")
