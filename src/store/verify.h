@@ -14,7 +14,7 @@
 struct verifier {
     struct store_check *check;
     bool archive;            /* checking an archive: chains are whole, but the sequence numbers have gaps */
-    struct map links;        /* session → struct link */
+    struct map links;        /* session → struct chain_link */
     uint64_t next_seq;
     uint64_t gone;           /* archived seqs, counted from ranges; said_gone: from SESSION_ARCHIVED events */
     uint64_t said_gone;

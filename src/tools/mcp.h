@@ -90,7 +90,7 @@ struct server {
     pthread_cond_t moved; /* `state` or `users` has changed */
     enum server_state state;
     unsigned users;             /* threads that use the connection now; while there are any, it stays open */
-    struct link *link;          /* private to the transport */
+    void *link;                 /* private to the transport */
     int64_t opened_us, retry_us, listed_us; /* retry_us: not started again before this time */
     unsigned failures; /* short lives in a row: each doubles the delay */
     struct err trouble; /* why it could not be started last */
@@ -139,12 +139,12 @@ struct mcp_exchange {
  * was cancelled, ERR_NOT_FOUND when the server has forgotten us and did nothing. In the second and third case the
  * server is told. */
 struct transport {
-    struct rc (*open)(struct server *server, struct link **ret_link, struct err *err);
+    struct rc (*open)(struct server *server, void **ret_link, struct err *err);
     struct rc (*exchange)(struct server *server, struct mcp_exchange *exchange, struct err *err);
     void (*notify)(struct server *server, struct str message);
     void (*agreed)(struct server *server, struct str version); /* the handshake is over; may be NULL */
-    bool (*alive)(struct link *link);
-    void (*close)(struct link *link);
+    bool (*alive)(void *link);
+    void (*close)(void *link);
 };
 extern const struct transport transport_stdio, transport_http;
 

@@ -14,7 +14,7 @@
 
 enum { HEADERS_MAX = 40, SESSION_BYTES_MAX = 256, GIVE_UP_SECONDS = 5 };
 
-struct link {
+struct http_link {
     pthread_mutex_t lock;
     char session[SESSION_BYTES_MAX];
     char version[32];
@@ -35,9 +35,9 @@ static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
 
 /* Nothing is connected yet: each message is a request of its own, and the server gives its session's id with the
  * first answer. */
-static struct rc open_session(struct server *server, struct link **ret_link, struct err *err)
+static struct rc open_session(struct server *server, void **ret_link, struct err *err)
 {
-    struct link *link = heap_new(sizeof *link);
+    struct http_link *link = heap_new(sizeof *link);
     (void)server;
     (void)err;
     CHECK(pthread_mutex_init(&link->lock, NULL) == 0);
@@ -45,14 +45,16 @@ static struct rc open_session(struct server *server, struct link **ret_link, str
     return RC_OK;
 }
 
-static void close_session(struct link *link)
+static void close_session(void *arg)
 {
+    struct http_link *link = arg;
     CHECK(pthread_mutex_destroy(&link->lock) == 0);
     free(link);
 }
 
-static bool alive(struct link *link)
+static bool alive(void *arg)
 {
+    struct http_link *link = arg;
     LOCK_SCOPE(&link->lock);
     return !link->lost;
 }
@@ -70,7 +72,7 @@ static bool is_word(struct str text)
 
 static void agreed(struct server *server, struct str version)
 {
-    struct link *link = server->link;
+    struct http_link *link = server->link;
     LOCK_SCOPE(&link->lock);
     if (!is_word(version) || !str_c(version, link->version, sizeof link->version))
         link->version[0] = '\0';
@@ -81,7 +83,7 @@ static void agreed(struct server *server, struct str version)
 /* Several threads may talk to one server; session and version change under the lock while they do. */
 static void put_headers(const struct server *server, struct posting *p)
 {
-    struct link *link = server->link;
+    struct http_link *link = server->link;
     size_t n = 0;
     for (size_t i = 0; i < server->header_count && i < HEADERS_MAX; i++)
         p->headers[n++] = server->headers[i];
@@ -159,7 +161,7 @@ static void give_up(struct server *server, uint64_t id, const char *why)
 
 /* ---- asking ---- */
 
-static void take_session(struct link *link, const struct posting *p)
+static void take_session(struct http_link *link, const struct posting *p)
 {
     LOCK_SCOPE(&link->lock);
     if (p->session.value.n && !link->session[0] && !str_c(p->session.value, link->session, sizeof link->session))
@@ -169,7 +171,7 @@ static void take_session(struct link *link, const struct posting *p)
 /* A forgotten session is ERR_NOT_FOUND: the caller begins a new one and asks again once. */
 static struct rc take_answer(struct server *server, struct posting *p, struct err *err)
 {
-    struct link *link = server->link;
+    struct http_link *link = server->link;
     long status = p->fetch.status;
     CHECK(pthread_mutex_lock(&link->lock) == 0);
     bool forgotten = status == 404 && link->session[0];

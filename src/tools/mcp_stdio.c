@@ -41,7 +41,7 @@ struct waiting {
     struct waiting *next;
 };
 
-struct link {
+struct stdio_link {
     struct server *server;
     pid_t pid;
     int in, out, err;       /* pipes of the program */
@@ -61,7 +61,7 @@ struct link {
 /* ---- writing ---- */
 
 /* Writes the whole line. On failure the program must be restarted: half a message cannot be taken back. */
-static bool write_line(struct link *link, struct str line, int64_t within_ms)
+static bool write_line(struct stdio_link *link, struct str line, int64_t within_ms)
 {
     int64_t until_us = clock_steady_us() + within_ms * 1000;
     lock_take(&link->writing);
@@ -85,7 +85,7 @@ static bool write_line(struct link *link, struct str line, int64_t within_ms)
 /* ---- reading ---- */
 
 /* On the reading thread. The waiting thread owns the copy of the line; an answer that nobody waits for is dropped. */
-static void hand_over(struct link *link, uint64_t id, struct str line)
+static void hand_over(struct stdio_link *link, uint64_t id, struct str line)
 {
     LOCK_SCOPE(&link->lock);
     for (struct waiting *w = link->waiting; w; w = w->next) {
@@ -100,7 +100,7 @@ static void hand_over(struct link *link, uint64_t id, struct str line)
 
 /* In the reader's thread: answers go to their waiters, requests of the server are refused or answered, the rest
  * is dropped. */
-static void take_line(struct link *link, struct str line)
+static void take_line(struct stdio_link *link, struct str line)
 {
     ARENA_SCOPE(arena);
     struct mcp_reply message;
@@ -119,7 +119,7 @@ static void take_line(struct link *link, struct str line)
 }
 
 /* The end of its standard error, for the message that says why the program ended. */
-static void keep_last_words(struct link *link, struct str text)
+static void keep_last_words(struct stdio_link *link, struct str text)
 {
     LOCK_SCOPE(&link->lock);
     if (text.n > LAST_WORDS_BYTES)
@@ -133,7 +133,7 @@ static void keep_last_words(struct link *link, struct str text)
 
 /* Only the new bytes are looked at for line ends; an unfinished line stays in `lines`, up to the limit of a message.
  */
-static void take_lines(struct link *link, struct buf *lines, struct str text)
+static void take_lines(struct stdio_link *link, struct buf *lines, struct str text)
 {
     size_t seen = lines->n, from = 0;
     buf_put(lines, text);
@@ -147,7 +147,7 @@ static void take_lines(struct link *link, struct buf *lines, struct str text)
 }
 
 /* Reads all bytes that have come; false at the end of the program's output. */
-static bool drain(struct link *link, int fd, struct buf *lines)
+static bool drain(struct stdio_link *link, int fd, struct buf *lines)
 {
     char bytes[16 << 10];
     while (!lines->over) {
@@ -163,7 +163,7 @@ static bool drain(struct link *link, int fd, struct buf *lines)
 }
 
 /* Keeps the supervisor's report, why the box could not be made, as the program's last words. */
-static void keep_report(struct link *link)
+static void keep_report(struct stdio_link *link)
 {
     ARENA_SCOPE(arena);
     struct supervisor_report report;
@@ -176,7 +176,7 @@ static void keep_report(struct link *link)
 /* The reading thread: ends with the program, also when a process that it started holds the output open. */
 static void *read_all(void *arg)
 {
-    struct link *link = arg;
+    struct stdio_link *link = arg;
     BUF_SCOPE(lines, MCP_MESSAGE_BYTES_MAX);
     struct pollfd polls[] = {{.fd = link->out, .events = POLLIN}, {.fd = link->err, .events = POLLIN},
                              {.fd = link->pidfd, .events = POLLIN}};
@@ -215,7 +215,7 @@ static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
 }
 
 /* The condition uses the steady clock: a timeout must not change when somebody sets the time. */
-static void start_reader(struct link *link)
+static void start_reader(struct stdio_link *link)
 {
     pthread_attr_t attributes;
     pthread_condattr_t steady;
@@ -233,7 +233,8 @@ static void start_reader(struct link *link)
 
 /* The program gets the three streams themselves (keeps_streams). Our ends of the supervisor's pipes are left in
  * `link`. */
-static int spawn_in_box(const struct server *server, const struct mcp_box *box, const int ends[3], struct link *link)
+static int spawn_in_box(const struct server *server, const struct mcp_box *box, const int ends[3],
+                        struct stdio_link *link)
 {
     int report[2] = {-1, -1}, life[2] = {-1, -1}, net[2] = {-1, -1};
     int failed = supervisor_pair(report, false);
@@ -259,7 +260,7 @@ static int spawn_in_box(const struct server *server, const struct mcp_box *box, 
 
 /* Only one thread at a time starts a server (SERVER_STARTING). On an error nothing is left: no process, no
  * descriptor. */
-static struct rc open_program(struct server *server, struct link **ret_link, struct err *err)
+static struct rc open_program(struct server *server, void **ret_link, struct err *err)
 {
     ARENA_SCOPE(arena);
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
@@ -268,7 +269,7 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
     bool boxed = server->boxes->setting && !server->unboxed;
     if (boxed)
         TRY(mcp_box_make(&arena, server, &box, err));
-    struct link *link = heap_new(sizeof *link);
+    struct stdio_link *link = heap_new(sizeof *link);
     link->report = link->life = -1;
     for (int i = 0; i < 3 && !failed; i++)
         failed = supervisor_pair(pipes[i], false);
@@ -303,15 +304,16 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
 
 /* The kernel is asked, too: the reading thread may not have run since the program died, and a call that is handed to a
  * dead program has an unknown effect where a new one would have been asked. */
-static bool alive(struct link *link)
+static bool alive(void *arg)
 {
+    struct stdio_link *link = arg;
     struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
     LOCK_SCOPE(&link->lock);
     return !link->ended && poll(&process, 1, 0) <= 0;
 }
 
 /* Sleeps until something came, at most so long. The lock is held. */
-static void sleep_on(struct link *link, int64_t ms)
+static void sleep_on(struct stdio_link *link, int64_t ms)
 {
     struct timespec until;
     CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
@@ -323,8 +325,9 @@ static void sleep_on(struct link *link, int64_t ms)
 }
 
 /* Closing its input is the request to end; after END_MS it is killed. */
-static void close_program(struct link *link)
+static void close_program(void *arg)
 {
+    struct stdio_link *link = arg;
     int64_t until_us = clock_steady_us() + END_MS * 1000;
     int status;
     lock_take(&link->writing);
@@ -354,13 +357,13 @@ static void close_program(struct link *link)
 
 /* ---- asking ---- */
 
-static void leave(struct link *link, struct waiting *own)
+static void leave(struct stdio_link *link, struct waiting *own)
 {
     LIST_REMOVE(link->waiting, own);
 }
 
 /* The server is told that nobody waits any more. Whether it stops is its affair. */
-static void give_up(struct link *link, uint64_t id, const char *why)
+static void give_up(struct stdio_link *link, uint64_t id, const char *why)
 {
     ARENA_SCOPE(arena);
     BUF_SCOPE(buf, 1000);
@@ -370,7 +373,7 @@ static void give_up(struct link *link, uint64_t id, const char *why)
 }
 
 /* ERR_UNAVAILABLE: the caller adds that the effect is unknown, since the program may have acted before it ended. */
-static struct rc gone(struct link *link, const struct server *server, struct err *err)
+static struct rc gone(struct stdio_link *link, const struct server *server, struct err *err)
 {
     LOCK_SCOPE(&link->lock);
     struct rc rc = err_set(err, ERR_UNAVAILABLE, "the server %.*s ended%s%.*s", STR_ARG(server->name),
@@ -382,7 +385,7 @@ static struct rc gone(struct link *link, const struct server *server, struct err
 /* The waiter is registered before the message is written; it leaves the list before its stack is gone. */
 static struct rc exchange_lines(struct server *server, struct mcp_exchange *x, struct err *err)
 {
-    struct link *link = server->link;
+    struct stdio_link *link = server->link;
     struct waiting own = {.id = x->id};
     int64_t until_us = clock_steady_us() + x->timeout_ms * 1000;
     lock_take(&link->lock);

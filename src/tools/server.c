@@ -293,7 +293,7 @@ static void look_at_link(struct server *server, int64_t now_us)
 /* For servers of an older version of a repository's file: their programs end as soon as no call uses them. */
 void server_rest(struct server *server)
 {
-    struct link *link = NULL;
+    void *link = NULL;
     lock_take(&server->lock);
     if (server->users == 0 && server->state == SERVER_READY) {
         link = server->link;
