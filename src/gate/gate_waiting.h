@@ -3,8 +3,8 @@
 #define GATE_WAITING_H
 
 #include "base/json.h"
+#include "event/read.h"
 #include "gate/gate_op.h"
-#include "store/store.h"
 
 struct gate;
 
