@@ -11,6 +11,8 @@ struct digest {
 };
 
 struct digest digest_of(struct str s);
+/* Of the one text and the other behind it, without anything between them. */
+struct digest digest_of_both(struct str first, struct str second);
 /* Over several pieces in a row; each piece is preceded by its length, so that borders count. */
 struct digest digest_of_pieces(const struct str *pieces, size_t count);
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_BYTES]);

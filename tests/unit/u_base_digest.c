@@ -1,5 +1,6 @@
-/* SHA-256 and SHA-1 against published values; pieces against the whole. */
-#include "base/digest.h"
+/* SHA-256, SHA-1, HMAC and Ed25519 against published values; pieces against the whole. */
+#include "base/hex.h"
+#include "base/sign.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -40,6 +41,53 @@ static void pieces_carry_their_length(void **state)
                   second = digest_of_pieces(empty, 2);
     assert_false(digest_eq(&none, &first));
     assert_false(digest_eq(&first, &second));
+}
+
+/* RFC 4231, cases 1, 2 and 6: keys shorter than a block, and one that is longer. */
+static void keyed_digests(void **state)
+{
+    char twenty[20], longer[131];
+    (void)state;
+    memset(twenty, 0x0b, sizeof twenty);
+    memset(longer, 0xaa, sizeof longer);
+    assert_hex(sign_mac((struct str){twenty, sizeof twenty}, STR("Hi There")),
+               "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    assert_hex(sign_mac(STR("Jefe"), STR("what do ya want for nothing?")),
+               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    assert_hex(sign_mac((struct str){longer, sizeof longer},
+                        STR("Test Using Larger Than Block-Size Key - Hash Key First")),
+               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+static void *public_half(void *key)
+{
+    struct sign_public public = sign_public_of(key);
+    return memcmp(public.bytes, "\xd7\x5a\x98\x01\x82\xb1\x0a\xb7", 8) == 0 ? key : NULL;
+}
+
+/* RFC 8032, section 7.1, test 1. The pair is made when it is first wanted, by several threads at once. */
+static void a_pair_is_made_once(void **state)
+{
+    unsigned char seed[SIGN_SEED_BYTES];
+    pthread_t threads[4];
+    (void)state;
+    assert_true(hex_read(STR("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"), seed, sizeof seed));
+    struct sign_key *key = sign_key_new(seed);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, public_half, key), 0);
+    for (int i = 0; i < 4; i++) {
+        void *right = NULL;
+        assert_int_equal(pthread_join(threads[i], &right), 0);
+        assert_ptr_equal(right, key);
+    }
+    struct digest what = digest_of(STR("abc"));
+    struct sign_public public = sign_public_of(key);
+    struct signature signature = sign_make(key, &what);
+    assert_true(sign_check(&public, &what, &signature));
+    signature.bytes[0] ^= 1;
+    assert_false(sign_check(&public, &what, &signature));
+    sign_key_free(key);
+    sign_key_free(sign_key_new(seed)); /* never used */
 }
 
 /* The example of RFC 6455, section 1.3. */
@@ -109,6 +157,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(pieces_carry_their_length),
+        cmocka_unit_test(keyed_digests),
+        cmocka_unit_test(a_pair_is_made_once),
         cmocka_unit_test(handshake),
         cmocka_unit_test(several_threads),
         cmocka_unit_test(hexadecimal_there_and_back),
