@@ -64,6 +64,8 @@ struct str server_key_compare(const struct cli *cli, const struct sign_key *key)
 {
     struct err err;
     bool same = true;
+    if (!store_has_nodes(cli->settings.store)) /* the public half, which costs a start time and memory, is not made */
+        return STR_NONE;
     if (rc_bad(store_note_key(cli->settings.store, fingerprint(key), &same, &err)))
         log_line(LOG_WARN, "whether the other nodes have the same server.key cannot be told", LOG_C("why", err.text));
     if (same)

@@ -49,6 +49,13 @@ struct rc store_shed(const char *url, struct err *err)
     return backend && backend->shed ? backend->shed(place, err) : RC_OK;
 }
 
+bool store_has_nodes(const char *url)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    return backend && backend->note_key;
+}
+
 struct rc store_note_key(const char *url, uint64_t key, bool *ret_same, struct err *err)
 {
     const char *place;

@@ -27,6 +27,9 @@ struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, v
 /* Frees the disk space of archived sessions, where the backend can do that while others use the store. */
 struct rc store_shed(const char *url, struct err *err);
 
+/* Whether several servers may use this store at once. */
+bool store_has_nodes(const char *url);
+
 /* Whether the other servers of this store have the key with this fingerprint; the first one's is noted there. A store
  * of one server notes nothing. */
 struct rc store_note_key(const char *url, uint64_t key, bool *ret_same, struct err *err);
