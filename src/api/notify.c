@@ -88,7 +88,8 @@ void api_callbacks_secret(struct exchange *x)
 void api_push_key(struct exchange *x)
 {
     char key[NOTIFY_KEY_BYTES];
-    notify_push_key(x->api->notify, key);
+    struct err err;
+    EXCHANGE_TRY(x, notify_push_key(x->api->notify, key, &err));
     exchange_object(x, 200, J("publicKey", key));
 }
 

@@ -11,13 +11,16 @@ enum { FILE_BYTES_MAX = 512 << 10, ENDPOINT_BYTES_MAX = 1024, LABEL_BYTES_MAX = 
 
 /* ---- the key under which we send ---- */
 
-/* The key by which push services know this server; browsers are subscribed to it. */
-static struct rc open_key(struct devices *devices, struct err *err)
+/* The key by which push services know this server; browsers are subscribed to it. It is opened, and the first time
+ * made, when there is a device or a browser asks for it: OpenSSL's part in it is large, and many servers need none. */
+struct rc devices_open_key(struct devices *devices, struct err *err)
 {
     ARENA_SCOPE(arena);
     unsigned char bytes[SEAL_KEY_BYTES_MAX];
     char hex[2 * SEAL_KEY_BYTES_MAX + 1];
     struct str text;
+    if (devices->key)
+        return RC_OK;
     struct rc rc = file_read(&arena, devices->key_file, sizeof hex, &text, err);
     if (rc_ok(rc)) {
         text = str_trim(text);
@@ -29,9 +32,14 @@ static struct rc open_key(struct devices *devices, struct err *err)
     }
     if (rc.code != ERR_NOT_FOUND)
         return rc;
-    devices->key = seal_key_new();
-    hex_write(bytes, seal_key_write(devices->key, bytes), hex);
-    return file_write_private(devices->key_file, str_of(hex), err);
+    struct seal_key *key = seal_key_new();
+    hex_write(bytes, seal_key_write(key, bytes), hex);
+    rc = file_write_private(devices->key_file, str_of(hex), err);
+    if (rc_ok(rc))
+        devices->key = key;
+    else
+        seal_key_free(key);
+    return rc;
 }
 
 /* ---- the list ---- */
@@ -84,7 +92,8 @@ static struct rc save(const struct devices *devices, struct err *err)
     return file_write_private(devices->file, buf_str(&buf), err);
 }
 
-/* A file that cannot be read is an error of the start; to go on without it would silently drop phones. */
+/* A file that cannot be read is an error of the start; to go on without it would silently drop phones. So is the key
+ * that they were given. */
 struct rc devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err)
 {
     struct str text;
@@ -92,7 +101,6 @@ struct rc devices_open(struct devices *devices, struct arena *arena, const char 
     devices->arena = arena;
     devices->file = arena_printf(arena, "%s/devices.json", folder).p;
     devices->key_file = arena_printf(arena, "%s/push.key", folder).p;
-    TRY(open_key(devices, err));
     struct rc rc = file_read(arena, devices->file, FILE_BYTES_MAX, &text, err);
     if (rc.code == ERR_NOT_FOUND)
         return RC_OK;
@@ -101,7 +109,9 @@ struct rc devices_open(struct devices *devices, struct arena *arena, const char 
     const struct json *list = rc_ok(rc) ? json_get(json, "devices") : NULL, *one = list ? list->first : NULL;
     for (; one && rc_ok(rc) && devices->count < DEVICES_MAX; one = one->next)
         rc = read_device(arena, one, &devices->items[devices->count++], err);
-    return rc_bad(rc) ? err_wrap(err, rc, "%s", devices->file) : RC_OK;
+    if (rc_bad(rc))
+        return err_wrap(err, rc, "%s", devices->file);
+    return devices->count ? devices_open_key(devices, err) : RC_OK;
 }
 
 /* The texts of a device that is replaced stay in the arena until the process ends; registrations are rare. */
@@ -110,6 +120,7 @@ struct rc devices_add(struct devices *devices, struct str person, struct str tok
 {
     struct device device;
     TRY(read_device(devices->arena, body, &device, err));
+    TRY(devices_open_key(devices, err));
     device.person = arena_str(devices->arena, person);
     device.token = arena_str(devices->arena, token);
     devices_remove(devices, device.endpoint, STR_NONE); /* a browser registers again at each visit */

@@ -15,7 +15,7 @@ enum {
     ROUTES_MAX = 64,
     STEPS_MAX = 8,
     QUIETS_MAX = 4,
-    USERS_MAX = 8,
+    USERS_MAX = 8, DEVICES_MAX = 64,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
     PUSH = 0, CALLBACK = 1, /* the first channels: config.c */
@@ -164,7 +164,6 @@ void words_payload(struct json_out *out, const struct message *message);
 struct str words_link(struct arena *arena, struct str base, struct str session, struct str call);
 
 /* ---- devices.c ---- */
-enum { DEVICES_MAX = 64 };
 struct device {
     struct str person, token, endpoint, label;
     unsigned char point[SEAL_POINT_BYTES], auth[SEAL_AUTH_BYTES];
@@ -173,11 +172,12 @@ struct device {
 struct devices {
     struct arena *arena;
     const char *file, *key_file;
-    struct seal_key *key;   /* ours, which push services know us by */
+    struct seal_key *key;   /* ours, which push services know us by; NULL: nobody has wanted it yet */
     struct device items[DEVICES_MAX];
     size_t count;
 };
 struct rc devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err);
+struct rc devices_open_key(struct devices *devices, struct err *err);
 struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
                       struct err *err);
 bool devices_remove(struct devices *devices, struct str endpoint, struct str token);

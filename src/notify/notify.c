@@ -112,11 +112,13 @@ void notify_close(struct notify *n)
 
 _Static_assert(NOTIFY_KEY_BYTES >= BASE64_BYTES(SEAL_POINT_BYTES) - 1, "it fits");
 
-void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
+struct rc notify_push_key(struct notify *n, char ret_key[NOTIFY_KEY_BYTES], struct err *err)
 {
     unsigned char point[SEAL_POINT_BYTES];
+    TRY(devices_open_key(&n->devices, err));
     seal_key_public(n->devices.key, point);
     base64_url_encode(point, SEAL_POINT_BYTES, ret_key);
+    return RC_OK;
 }
 
 struct rc notify_add_device(struct notify *n, struct str person, struct str token, const struct json *body,

@@ -44,7 +44,7 @@ void notify_close(struct notify *notify);
 /* ---- devices: browsers that want push messages ---- */
 enum { NOTIFY_KEY_BYTES = 88 };
 /* The server's public key, in base64 for URLs, as browsers want it when they subscribe. */
-void notify_push_key(const struct notify *notify, char ret_key[NOTIFY_KEY_BYTES]);
+struct rc notify_push_key(struct notify *notify, char ret_key[NOTIFY_KEY_BYTES], struct err *err);
 /* `body` is a subscription as browsers write it: {"endpoint","keys":{"p256dh","auth"},"label"?}. */
 struct rc notify_add_device(struct notify *notify, struct str person, struct str token, const struct json *body,
                             struct err *err);

@@ -317,6 +317,33 @@ def check_vapid(headers, public_key, audience):
     must(claims["aud"] == audience and claims["sub"], claims)
 
 
+def test_the_key_of_push_messages_is_opened_when_it_is_wanted(world):
+    """A server that has no device and is asked for no key makes none; a file that holds none is found when it is asked."""
+    server = world.server("--web-private")
+    path = os.path.join(server.data, "push.key")
+    must(not os.path.exists(path), "a key nobody asked for")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("00")
+    refused = server.admin().get("/api/push/key")
+    must(refused.status == 500 and "push.key" in refused.json["error"]["message"], refused)
+    os.remove(path)
+    key = server.admin().ok("GET", "/api/push/key")["publicKey"]
+    must(os.stat(path).st_mode & 0o777 == 0o600, "others may read the key")
+    browser = Browser("http://127.0.0.1:9/push/1")
+    server.admin().ok("POST", "/api/push/devices", browser.subscription, status=(201,))
+    server.stop()
+    with open(path, encoding="ascii") as file:
+        kept = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write("00")
+    server.start(wait=False)  # phones were given another key than it could make now
+    must(server.process.wait(60) != 0 and "push.key does not hold a key" in server.log(), server.log())
+    with open(path, "w", encoding="ascii") as file:
+        file.write(kept)
+    server.start()
+    must(server.admin().ok("GET", "/api/push/key")["publicKey"] == key, "the same key")
+
+
 def test_a_push_message_travels_and_answers(world):
     service = Receiver(201)
     server = world.server("--web-private")
