@@ -132,8 +132,8 @@ static bool acts(enum table_role role)
 {
     switch (role) {
     case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
-    case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_OUT: case ROLE_BELOW:
-    case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_SETTING:
+    case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_PACK: case ROLE_OUT:
+    case ROLE_BELOW: case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_SETTING:
         return false;
     case ROLE_STEM: case ROLE_SETS:
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:

@@ -353,6 +353,20 @@ static void role_setting(struct effects *e, size_t word, struct str value)
         (struct word){.raw = file, .text = file, .shape = file, .flags = WORD_TILDE};
 }
 
+/* `gunzip x.gz` removes x.gz and writes x. */
+static void role_pack(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst",  ".lz4", ".br", ".Z", ".z",
+                                          "-gz", "-z",   "_z",  ".lzma", ".lzo", ".lz", ".sz"};
+    path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
+    size_t n = ROW_VALUE(endings, row, str_ends(value, str_of(*row)), strlen(*row), 0);
+    if (!n)
+        return;
+    struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
+    act->path.text.n -= n;
+    act->path.shape.n -= act->path.shape.p ? n : 0;
+}
+
 /* The table of roles as code. A role that only changes how other words are read was handled by
  * effect_options.c. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
@@ -379,6 +393,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_MOVE:
         path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
         break;
+    case ROLE_PACK: role_pack(e, word, value, by_option); break;
     case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS | ACT_NATURAL; break;
     case ROLE_SCRIPT: role_script(e, word, value, by_option); break;
     case ROLE_CODE: role_code(e, arg, word, value, by_option); break;

@@ -455,7 +455,7 @@ static bool take_operand(struct effects *e, const struct operand_plan *plan, siz
     size_t word = e->operands[nth];
     struct str text = e->s->words[word].text;
     enum table_role role = at < plan->count ? (enum table_role)plan->spec[at].role : ROLE_PERHAPS;
-    if (e->only_reads && (role == ROLE_MOVE || role == ROLE_REMOVE || role == ROLE_WRITE))
+    if (e->only_reads && (role == ROLE_MOVE || role == ROLE_PACK || role == ROLE_REMOVE || role == ROLE_WRITE))
         role = ROLE_READ; /* with such an option (gzip -c, git clean -n) it changes nothing */
     bool sources = e->s->words[word].flags & (WORD_BRACE | WORD_GLOB); /* `cp {x/.claude,.}` */
     if (role == ROLE_INTO)

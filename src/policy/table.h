@@ -27,7 +27,7 @@
     X(TEXT, "text")       /* data without further meaning */                                              \
     X(READ, "read")       /* a file or folder it reads */                                                 \
     X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
-    X(REMOVE, "remove") X(MOVE, "move") /* a path it removes; one it reads and removes */              \
+    X(REMOVE, "remove") X(MOVE, "move") X(PACK, "pack") /* a path it removes; reads and removes; gzip's */ \
     X(INTO, "into")       /* target of a copy or move: a file, or a folder that gets the names */         \
     X(PERHAPS, "perhaps") /* a path or something else: protected like a write, covered like a text */     \
     X(SCRIPT, "script")   /* a file it runs; missing or "-": code from standard input. The rest is text */\
