@@ -385,7 +385,8 @@ bool judge_target_outside(struct judging *j, struct str target)
         return true;
     struct folder here = {.path = project, .known = true};
     struct place place;
-    return target_literal(target) && (!place_of(j, &here, target, &place) || !place_inside(j, &place));
+    return target_literal(target) && (!place_of(j, &here, target, &place) || !place_inside(j, &place) ||
+                                      target_secret(place.real, true)); /* a link to .env */
 }
 
 bool judge_target_unreadable(struct judging *j, struct str target)

@@ -121,6 +121,28 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
         os.remove(os.path.join(project, "notes"))
 
 
+def test_a_link_to_settings_is_no_way_around_a_rule_on_a_program(world):
+    """`Bash(cat:*)` does not open .env: neither by its name nor by that of a link to it, and no more where everything passes."""
+    _, admin, project, made = begun(world)
+    for rule in ("cat:*", "xargs:*", "cp:*", "base64:*", "echo:*", "cd:*"):
+        admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": f"Bash({rule})", "layer": "session", "sessionId": made["id"]})
+    judged = lambda line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+    lines = ("cat {}", "echo {} | xargs cat", "cp {} copy", "base64 {}", "cat sub/../{}", "cd sub && cat ../{}")
+    os.symlink("plain.txt", os.path.join(project, "other"))
+    os.symlink("sub/.env", os.path.join(project, "notes"))
+    os.symlink("notes", os.path.join(project, "twice"))
+    for line in lines:
+        must(judged(line.format("other")) == "allowed", f"{line} of a link to a plain file")
+        for name in ("notes", "twice"):
+            must(judged(line.format(name)) == "awaiting", f"{line} of {name}, which leads to .env")
+    admin.ok("PATCH", f"/api/sessions/{made['id']}", {"permissionMode": "bypassPermissions"})
+    must(judged("cat notes") == "awaiting", "cat notes where everything passes")
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Read(/sub/.env)", "layer": "session", "sessionId": made["id"]})
+    must(judged("cat notes") == "awaiting", "the rule names the file, not the link")
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Read(/**)", "layer": "session", "sessionId": made["id"]})
+    must(judged("cat notes") == "allowed", "a rule on both")
+
+
 def test_a_folder_that_is_not_here_is_not_taken_for_one_without_secrets(world):
     """An agent on another machine: its folder cannot be looked at from the server, so nothing says that it holds no keys."""
     admin = world.server("--read-only-commands", "allow").admin()
