@@ -162,6 +162,12 @@ bool risk_holds_back(unsigned risk);
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg);
+/* For commands that only read (judge_sweep.c): these note the files that a pattern, a listing (`git ls-files`) or the
+ * command itself (`rg x`, `grep -r`) would read without naming them; the gate looks whether one of them holds keys. */
+void sweep_pattern(struct judging *j, struct str target);
+void sweep_listed(struct judging *j, const struct node *node);
+void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
+                   const struct folder *folder);
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the path is a name that the line makes while it runs (a substitution, standard input, `read`), and may be one

@@ -191,20 +191,6 @@ static bool lists_names(const struct node *node)
     return word_is(at->words, "find");
 }
 
-/* The files whose names the command `node` may print: for rg and git all but hidden or untracked ones, unless an option
- * adds them; for any other command all. */
-static enum sweep_kind sweep_of_names(const struct node *node)
-{
-    const struct node *at = node;
-    while (at && at->kind != NODE_SIMPLE)
-        at = at->first && !at->first->next ? at->first : NULL;
-    bool plain = at && at->word_count && (word_is(&at->words[0], "rg") || word_is(&at->words[0], "git"));
-    for (size_t i = 1; plain && i < at->word_count; i++)
-        plain = !str_starts(at->words[i].text, STR("-u")) && !str_starts(at->words[i].text, STR("--hidden")) &&
-                !str_starts(at->words[i].text, STR("-o")) && !str_starts(at->words[i].text, STR("--others"));
-    return plain ? SWEEP_SHOWN : SWEEP_ALL;
-}
-
 /* Whether the part that only bash knows is the whole last name of the path: `$f`, `src/$f`, `$(git ls-files)`. */
 static bool whole_hole(struct str text)
 {
@@ -261,45 +247,6 @@ static bool holds_keys(struct judging *j, struct str target)
            (target_literal(target) && (!place_of(j, &here, target, &place) || target_secret(place.real, false)));
 }
 
-/* Adds files to those that the gate looks at: `levels` levels below `folder`. */
-static void sweep_add(struct judging *j, enum sweep_kind kind, struct str folder, unsigned levels)
-{
-    struct sweep *sweep = &j->sweep;
-    if (kind == SWEEP_NONE)
-        return;
-    if (!path_within(folder, j->places.project.named)) {
-        folder = j->places.project.named;
-        levels = SWEEP_DEEP;
-    }
-    bool first = sweep->kind == SWEEP_NONE, same = !first && str_eq(folder, sweep->folder);
-    sweep->kind = kind > sweep->kind ? kind : sweep->kind;
-    sweep->levels = first ? levels : !same ? SWEEP_DEEP : levels > sweep->levels ? levels : sweep->levels;
-    sweep->folder = first || same ? folder : j->places.project.named;
-}
-
-/* The target up to its first pattern, and how many levels below that the pattern can find. */
-static void sweep_target(struct judging *j, enum sweep_kind kind, struct str target, bool tree)
-{
-    size_t hole = 0, slash = 0;
-    unsigned levels = 1;
-    while (hole < target.n && (unsigned char)target.p[hole] > SHAPE_PWD) {
-        slash = target.p[hole] == '/' ? hole : slash;
-        hole++;
-    }
-    for (size_t i = hole; i < target.n; i++) {
-        levels += target.p[i] == '/';
-        tree = tree || target.p[i] == SHAPE_ANY;
-    }
-    sweep_add(j, kind, hole == target.n ? target : str_sub(target, 0, slash), tree ? SWEEP_DEEP : levels);
-}
-
-/* A pattern makes the gate look whether it could find a secret, by its name or by a link. */
-static void sweep_pattern(struct judging *j, struct str target)
-{
-    if (!target_literal(target))
-        sweep_target(j, target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS, target, false);
-}
-
 /* `$f`, `src/$f`: a variable that the line sets, below a folder inside the session's. */
 static bool uses_line_variable(struct judging *j, const struct word *word, const struct folder *folder)
 {
@@ -334,8 +281,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             for (const struct node *inner = node->inside; inner; inner = inner->next) {
                 if (!lists_names(inner))
                     return false;
-                sweep_add(j, sweep_of_names(inner), j->places.project.named, SWEEP_DEEP);
-                j->listed = true;
+                sweep_listed(j, inner);
             }
             continue;
         }
@@ -629,88 +575,6 @@ static bool act_harmless(struct judging *j, const struct folder *folder, const s
         return true;
     }
     return false;
-}
-
-/* ---- files that no word names ---- */
-
-/* An option that lets a search look at hidden and ignored files: --hidden, -., -u, also among other letters. */
-static bool looks_at_hidden(const struct argv *argv)
-{
-    for (size_t i = 1; i < argv->count; i++) {
-        struct str text = argv->words[i].text;
-        bool letters = text.n > 1 && text.p[0] == '-' && text.p[1] != '-';
-        if (!word_literal(&argv->words[i]) || str_is(text, "--hidden") || str_starts(text, STR("--unrestricted")) ||
-            str_starts(text, STR("--no-ignore")) || str_is(text, "--all-types") || str_is(text, "--search-binary") ||
-            (letters && (str_find(text, 'u') < text.n || str_find(text, '.') < text.n)))
-            return true;
-    }
-    return false;
-}
-
-/* --include='*.py' and the like: no secret ends so. */
-static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
-{
-    bool found = false;
-    for (size_t i = 1; i < argv->count; i++) {
-        struct str text = argv->words[i].text, mark = STR("--include=*.");
-        if (!str_starts(text, STR("--include")))
-            continue;
-        if (!str_starts(text, mark) || text.n == mark.n)
-            return false;
-        struct str kind = str_sub(text, mark.n, text.n);
-        if (str_find(kind, '*') < kind.n ||
-            target_secret(arena_printf(arena, "/x.%.*s", STR_ARG(kind)), false))
-            return false;
-        found = true;
-    }
-    return found;
-}
-
-/* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
- * when the command reads a whole tree (`kind` says which files count there). */
-static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, const struct folder *folder)
-{
-    struct str targets[TARGETS_MAX];
-    bool tree = (act->flags & ACT_TREE) && kind != SWEEP_NONE;
-    /* The values of a variable are looked at where it is set. */
-    bool pattern = (act->path.flags & WORD_GLOB) && !(act->path.flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS));
-    if (!tree && !pattern)
-        return;
-    struct str here = folder->known ? folder->path : STR_NONE;
-    size_t count = targets_of(j->arena, &act->path, here, j->places.home.named, targets);
-    for (size_t i = 0; i < count; i++) {
-        if (tree)
-            sweep_target(j, kind, targets[i], true);
-        if (pattern)
-            sweep_pattern(j, targets[i]);
-    }
-}
-
-/* Notes which files the command would read without naming them (rg x, grep -r, cat *.c), so that the gate can
- * look whether one of them holds keys: a reading command passes without a rule only when none does. */
-static void sweep_command(struct judging *j, const struct argv *argv, const struct study *study,
-                          const struct node *node, const struct folder *folder)
-{
-    static const char *const searches[] = {"rg", "ag", "ack"};
-    bool runs = false, searching = STR_IN(table_str(study->table->name), searches);
-    bool lists = study->table->styles & STYLE_LISTS;
-    for (const struct act *act = study->acts; act; act = act->next) {
-        bool by_pipe = act->kind == ACT_READS && str_is(act->path.raw, "…");
-        if (by_pipe || (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)) {
-            j->listed = true;
-            sweep_add(j, sweep_of_names(by_pipe ? j->pipe : node->inside), j->places.project.named, SWEEP_DEEP);
-            return;
-        }
-        runs = runs || act->kind == ACT_RUNS;
-    }
-    enum sweep_kind kind = SWEEP_ALL;
-    if (searching)
-        kind = looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
-    else if ((lists && !runs) || only_of_a_kind(j->arena, argv))
-        kind = SWEEP_NONE;
-    for (const struct act *act = study->acts; act; act = act->next)
-        if (act->kind == ACT_READS && !(lists && !runs))
-            sweep_word(j, act, kind, folder);
 }
 
 /* The read-only default for one command. It needs no rule if the table says that it only reads, nothing that it

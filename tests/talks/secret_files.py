@@ -80,10 +80,12 @@ def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
 # Reads every file below a folder, and none of them by name.
 SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY . sub", "rg --hidden KEY", "git diff --no-index . /dev/null", "git grep --no-index KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
           "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub", "for f in $(find . -type f); do cat $f; done",
-          "x=$(find . -type f); cat $x")
+          "x=$(find . -type f); cat $x", "git ls-files -co | xargs cat", "cat $(git ls-files -zo)", "rg -g '*' KEY", "rg -n --iglob='.E*' -g '*.{py,pem}' KEY",
+          "rg --type-add 'x:.e*' -tx KEY", "rg --files -g '*' | xargs cat", "ack KEY", "git diff . /usr/include", "git diff sub .")
 # Leaves hidden files out, names a kind of file, or tells names only.
 PLAIN = ("grep -rn KEY --include='*.py' .", "rg KEY", "rg -l KEY | xargs wc -l", "find . -name '*.py'", "find . -type f | wc -l", "ls -R", "git ls-files | xargs wc -l",
-         "cat plain.txt", "grep KEY plain.txt")
+         "cat plain.txt", "grep KEY plain.txt", "rg -g '*.py' KEY", "rg -tpy -g '!*.md' -g '*.{ts,tsx}' -g 'sub/*.py' KEY", "timeout 5 rg --files -g '*'",
+         "git ls-files '*.py' | xargs wc -l")
 
 
 def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
