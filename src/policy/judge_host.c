@@ -28,6 +28,45 @@ static bool name_stops(struct judging *j, struct str name, bool reaches)
 
 enum { HOST_BYTES_MAX = 253 };
 
+/* One part of a number that programs take for an address: decimal, 0x and hexadecimal, 0 and octal. */
+static bool number_part(struct str part, uint64_t *ret_value)
+{
+    bool hex = str_starts(part, STR("0x"));
+    unsigned base = hex ? 16 : str_starts(part, STR("0")) ? 8 : 10;
+    *ret_value = 0;
+    for (size_t i = hex ? 2 : 0; i < part.n; i++) {
+        char c = part.p[i];
+        unsigned digit = str_digit(c) ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+        if (digit >= base || *ret_value > UINT32_MAX)
+            return false;
+        *ret_value = *ret_value * base + digit;
+    }
+    return part.n > 0;
+}
+
+/* 127.1, 0x7f.1, 0177.0.0.1 and 2130706433 are 127.0.0.1 for programs: the last part stands for all that are missing,
+ * too. */
+static bool number_stops(struct judging *j, struct str name, bool reaches)
+{
+    uint64_t address = 0, value = 0;
+    unsigned parts = 0;
+    struct str rest = name;
+    if (!str_digit(name.p[0]))
+        return false;
+    STR_EACH(part, rest, '.') {
+        address = address << 8 | value;
+        if (++parts > 4 || value > 255 || !number_part(part, &value))
+            return false;
+    }
+    if (value >> (40 - 8 * parts))
+        return false;
+    address = address << (40 - 8 * parts) | value;
+    struct str plain = arena_printf(j->arena, "%u.%u.%u.%u", (unsigned)(address >> 24) & 255,
+                                    (unsigned)(address >> 16) & 255, (unsigned)(address >> 8) & 255,
+                                    (unsigned)address & 255);
+    return !str_eq(plain, name) && name_stops(j, plain, reaches);
+}
+
 /* Visits every name in the text that could be a host. */
 static bool names_stop(struct judging *j, struct str text, bool reaches)
 {
@@ -43,6 +82,7 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
         while (n && name[n - 1] == '.') /* the trailing dot of the DNS root */
             n--;
         found = (n && name_stops(j, (struct str){name, n}, reaches)) || found;
+        found = (n && number_stops(j, (struct str){name, n}, reaches)) || found;
     }
     return found;
 }
@@ -66,51 +106,64 @@ static enum reach reach_of(const struct study *study)
     return reach;
 }
 
-/* Whether the name is a number that programs take for another one: 127.1, 0x7f.1 and 2130706433 are 127.0.0.1. */
-static bool is_odd_number(struct str host)
+/* The host of an address, with user and port: between a scheme, which a `/` must follow, and the path. curl takes any
+ * number of slashes. */
+static struct str host_of(struct str address)
 {
-    size_t dots = 0;
-    bool number = host.n && str_digit(host.p[0]), odd = false;
-    for (size_t i = 0; i < host.n && number; i++) {
-        bool begins = i == 0 || host.p[i - 1] == '.', more = i + 1 < host.n && host.p[i + 1] != '.';
-        dots += host.p[i] == '.';
-        odd = odd || (begins && host.p[i] == '0' && more) || str_lower(host.p[i]) == 'x';
-        number = str_digit(host.p[i]) || strchr(".xabcdef", str_lower(host.p[i]));
-    }
-    return number && (odd || dots != 3);
+    size_t from = 0, end;
+    while (from < address.n && (match_host_letter(str_lower(address.p[from])) || address.p[from] == '+'))
+        from++;
+    from = from + 1 < address.n && address.p[from] == ':' && strchr("/\\", address.p[from + 1]) ? from + 1 : 0;
+    while (from < address.n && strchr("/\\", address.p[from]))
+        from++;
+    for (end = from; end < address.n && !strchr("/\\?#", address.p[end]);)
+        end++;
+    return str_sub(address, from, end);
 }
 
-/* Whether the host of the address cannot be read plainly: patterns of curl, escapes, letters beyond ASCII, numbers. */
+/* Whether the host of the address cannot be read plainly: patterns of curl, escapes, letters beyond ASCII. */
 static bool is_veiled(struct str address)
 {
-    size_t scheme = 0;
-    while (scheme + 2 < address.n && !str_starts(str_sub(address, scheme, address.n), STR("://")))
-        scheme++;
-    struct str host = str_sub(address, scheme + 2 < address.n ? scheme + 3 : 0, address.n), rest;
-    size_t end = 0;
-    while (end < host.n && !strchr("/?#", host.p[end]))
-        end++;
-    host.n = end;
-    bool plain = ALL(size_t i = 0; i < host.n; i++,
-                     match_host_letter(str_lower(host.p[i])) || strchr(":@_,+~", host.p[i]));
-    if (str_find(host, '@') < host.n)
-        (void)str_cut(host, '@', &host);
-    return !plain || is_odd_number(str_cut(host, ':', &rest));
+    struct str host = host_of(address);
+    return ANY(size_t i = 0; i < host.n; i++,
+               !match_host_letter(str_lower(host.p[i])) && !strchr(":@_,+~", host.p[i]));
+}
+
+/* Whether the program's operands are addresses. */
+static bool takes_addresses(const struct table_row *row)
+{
+    return row && ANY(size_t i = 0; i < row->operand_count; i++,
+                      table_operands[row->operands + i].role == ROLE_URL ||
+                          table_operands[row->operands + i].role == ROLE_HOST);
+}
+
+/* An option whose file may name further addresses: curl -K, wget -i, ssh -F. */
+static bool has_further(const struct argv *argv, const struct act *act)
+{
+    static const char *const names[] = {"-K", "--conf", "-i", "--input", "-F"};
+    if (act->kind != ACT_OBEYS || !(act->flags & ACT_BY_OPTION) || (act->flags & ACT_SENDS) || !act->word ||
+        act->word >= argv->count)
+        return false;
+    struct str option = argv->words[act->word].text, before = argv->words[act->word - 1].text;
+    return ANY(size_t i = 0; i < sizeof names / sizeof *names; i++,
+               str_starts(option, str_of(names[i])) || str_starts(before, str_of(names[i])));
 }
 
 /* `curl "$url"`: the host is known only while the line runs; `curl -K list`: it stands in a file. */
-static bool hides_address(const struct study *study)
+static bool hides_address(const struct argv *argv, const struct study *study)
 {
     bool named = false, obeys = false, talks = false;
     for (const struct act *act = study->acts; act; act = act->next) {
         bool address = act->kind == ACT_TALKS && act->path.text.p;
-        if (address && (!word_literal(&act->path) || is_veiled(act->path.text)))
+        /* `"http://x/$y"` has a host that is known; without quotes, $y may be two words. */
+        bool open = address && (act->path.flags & (WORD_SPLITS | WORD_DOUBT));
+        if (open || (address && is_veiled(act->path.text)) || has_further(argv, act))
             return true;
         named = named || address;
         talks = talks || act->kind == ACT_TALKS;
         obeys = obeys || (act->kind == ACT_OBEYS && (act->flags & ACT_BY_OPTION));
     }
-    return talks && obeys && !named;
+    return talks && obeys && !named && takes_addresses(study->table);
 }
 
 /* Every word is searched, not only the address: a proxy, a header or a configuration may name the host as well. */
@@ -122,7 +175,7 @@ const char *judge_hosts(struct judging *j, const struct argv *argv, const struct
         return NULL;
     for (size_t i = 1; i < argv->count; i++)
         named = names_stop(j, argv->words[i].text, reach == REACHES) || named;
-    if (hides_address(study))
+    if (hides_address(argv, study))
         return "only bash knows to which host it talks, and there are rules against some";
     return named ? "a rule speaks against a host that it names" : NULL;
 }

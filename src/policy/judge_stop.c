@@ -506,12 +506,12 @@ static void doubt_stops(struct judging *j, const char *why)
 }
 
 /* A script of sed or awk that is not known to be harmless may write to each file that it names. awk can also compute
- * names, so any deny or ask rule on paths may concern it. */
+ * names, so any deny or ask rule on paths or hosts may concern it. */
 static void program_stops(struct judging *j, const struct argv *argv, const struct study *study, const char *why)
 {
     if (!study->table || (study->table->reader != READER_SED && study->table->reader != READER_AWK))
         return;
-    if (j->set->stops_paths && study->table->reader == READER_AWK)
+    if ((j->set->stops_paths || j->set->stops_hosts) && study->table->reader == READER_AWK)
         note_unknown(j, why);
     for (size_t i = 1; i < argv->count; i++)
         if (names_protected(argv->words[i].text, true))
@@ -658,11 +658,12 @@ static void made_path_stops(struct judging *j, const struct study *study, const 
         note_unknown(j, "its files come from another command, and there are rules against some files");
 }
 
-/* `base64 -d x | sh`: code that nobody sees may open any file. */
+/* `base64 -d x | sh`: code that nobody sees may open any file, and reach any host. */
 static void piped_code_stops(struct judging *j, const struct study *study, const struct act *act)
 {
     bool code = (act->flags & ACT_STDIN) || (study->table && study->table->reader == READER_SHELL);
-    if (code && act->word == ALL_WORDS && j->piped && j->set->stops_paths && j->q->mode == MODE_BYPASS)
+    bool rules = j->set->stops_paths || j->set->stops_hosts;
+    if (code && act->word == ALL_WORDS && j->piped && rules && j->q->mode == MODE_BYPASS)
         note_unknown(j, act->why);
 }
 
