@@ -7,6 +7,7 @@
 #include "io/system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -46,6 +47,13 @@ struct waker {
     atomic_bool rings;
     bool freed;
     void (*rung)(void *arg);
+    void *arg;
+};
+
+struct loop_watch {
+    uv_poll_t uv;
+    int fd;
+    void (*ready)(void *arg);
     void *arg;
 };
 
@@ -255,6 +263,39 @@ void waker_free(struct waker *waker)
     if (!waker->loop->calls_wakers)
         drop_freed(waker->loop);
 }
+
+/* ---- descriptors of others ---- */
+
+static void on_ready(uv_poll_t *uv, int status, int events)
+{
+    struct loop_watch *watch = uv->data;
+    (void)status, (void)events;
+    watch->ready(watch->arg);
+}
+
+struct loop_watch *loop_watch_new(struct loop *loop, int fd, void (*ready)(void *arg), void *arg)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return NULL;
+    struct loop_watch *watch = heap_new(sizeof *watch);
+    CHECK(uv_poll_init(&loop->uv, &watch->uv, copy) == 0);
+    watch->uv.data = watch;
+    watch->fd = copy;
+    watch->ready = ready;
+    watch->arg = arg;
+    CHECK(uv_poll_start(&watch->uv, UV_READABLE, on_ready) == 0);
+    return watch;
+}
+
+void loop_watch_free(struct loop_watch *watch)
+{
+    CHECK(uv_poll_stop(&watch->uv) == 0);
+    (void)close(watch->fd);
+    uv_close((uv_handle_t *)&watch->uv, free_handle);
+}
+
+/* ---- signals ---- */
 
 static void catch_signal(int number)
 {

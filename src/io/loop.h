@@ -10,6 +10,7 @@
 struct loop;
 struct timer;
 struct waker;
+struct loop_watch;
 
 struct rc loop_new(struct loop **ret_loop, struct err *err);
 void loop_free(struct loop *loop);
@@ -41,6 +42,11 @@ void timer_free(struct timer *timer);
 struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg);
 void waker_wake(struct waker *waker);
 void waker_free(struct waker *waker);
+
+/* Calls `ready` on the loop while `fd` can be read or has failed. The watch has a copy of the descriptor, so that its
+ * owner, which may be another thread, closes it when it likes. NULL: there is no descriptor left for the copy. */
+struct loop_watch *loop_watch_new(struct loop *loop, int fd, void (*ready)(void *arg), void *arg);
+void loop_watch_free(struct loop_watch *watch);
 
 /* Calls `caught` on the loop when the signal comes. Lives as long as the loop; from loop_free to the end of the process
  * the signal is ignored, so that a second one does not change how a process that is ending ends. */

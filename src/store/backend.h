@@ -80,6 +80,13 @@ struct backend {
     struct rc (*wait)(struct backend_handle *follower, const struct backend_handle *writer, int stop_fd,
                       int timeout_ms, struct err *err);
     uint64_t (*seen_seq)(const struct backend_handle *writer);
+    /* Optional, all three or none: what others have kept is heard on a socket, which the loop can watch while the
+     * follower's thread sleeps. `ear` is that socket, or -1, and the number of its connection. `hear` takes what has
+     * come, without waiting, and says whether somebody else may have kept something. `told` answers a READ_EVENTS
+     * from that, as `read` would; false: it takes a `read`. */
+    int (*ear)(const struct backend_handle *follower, uint64_t *ret_connection);
+    bool (*hear)(struct backend_handle *follower, const struct backend_handle *writer);
+    bool (*told)(struct backend_handle *follower, struct read *read);
 
     /* Optional: frees the disk space of archived sessions, on a connection of its own, while others use the store. */
     struct rc (*shed)(const char *place, struct err *err);

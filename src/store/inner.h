@@ -72,6 +72,13 @@ struct store {
     pthread_t follower_thread;
     int stop_fd;
     int look_ms;
+    struct monitor hearing; /* guards the four below */
+    bool lent;              /* the follower's handle is the loop's, which hears; else its thread's */
+    int ear_fd;             /* when it was lent, ... */
+    uint64_t ear_connection; /* ... and of which connection */
+    uint64_t watched;       /* the connection whose socket the loop watches; 0: none */
+    struct loop_watch *watch;    /* the loop's */
+    struct waker *lent_waker; /* the loop is to watch another socket */
     pthread_mutex_t feeding;
     uint64_t handed_seq; /* seq of the last event put into the outbox; guarded by `feeding` */
 
@@ -103,6 +110,19 @@ uint64_t store_last_kept(const struct append *group);
 void store_set_health(struct store *store, _Atomic bool *flag, bool healthy);
 /* A backend found that events which were delivered are no longer in the store. */
 void store_notice_broken(struct store *store, struct rc rc, const struct err *err);
+
+/* With `feeding`: puts what another process has kept into the outbox. False: an event is missing in front of or among
+ * these; the read is still the caller's. `*ret_more`: there may be more where these come from. */
+bool store_feed(struct store *store, struct read *read, bool *ret_more);
+
+/* ---- listen.c ---- */
+/* On the follower's thread, which has just read: the loop listens until there is something to be read, or it is time
+ * to look. */
+enum listened { LISTENED_NOT, LISTENED_IN_VAIN, LISTENED_NEWS };
+enum listened store_listen(struct store *store);
+/* On the loop. */
+void store_open_ear(struct store *store);
+void store_close_ear(struct store *store);
 
 /* ---- writer.c ---- */
 void *store_run_writer(void *store);

@@ -294,6 +294,7 @@ static struct rc connect_once(struct postgres_handle *handle, struct err *err)
                                         "target_session_attrs", "dbname", "client_encoding", NULL};
     const char *values[] = {"nod", "5", "10", "5", "3", "20000", "read-write", handle->url, "UTF8", NULL};
     CHECK(!handle->conn);
+    handle->connections++;
     handle->conn = pq.PQconnectdbParams(names, values, 1);
     if (!handle->conn || pq.PQstatus(handle->conn) != CONNECTION_OK)
         return fail_connection(handle, err);
@@ -477,6 +478,33 @@ static struct rc postgres_wait(struct backend_handle *opaque, const struct backe
     return RC_OK;
 }
 
+static int postgres_ear(const struct backend_handle *follower, uint64_t *ret_connection)
+{
+    const struct postgres_handle *handle = postgres_of_const(follower);
+    const struct postgres_handle *ear = handle->ear ? handle->ear : handle;
+    *ret_connection = ear->connections;
+    return ear->conn ? pq.PQsocket(ear->conn) : -1;
+}
+
+/* A connection that was lost is found by the thread, which reads then. */
+static bool postgres_hear(struct backend_handle *follower, const struct backend_handle *writer)
+{
+    struct postgres_handle *handle = postgres_of(follower);
+    struct postgres_handle *ear = handle->ear ? handle->ear : handle;
+    handle->notices.heard = false;
+    if (ear->conn && pq.PQconsumeInput(ear->conn))
+        return heard_of_others(handle, ear, postgres_of_const(writer));
+    postgres_disconnect(ear);
+    handle->notices.missed = true;
+    return true;
+}
+
+static bool postgres_told(struct backend_handle *follower, struct read *read)
+{
+    struct postgres_handle *handle = postgres_of(follower);
+    return rc_ok(memory_check(handle->memory, NULL)) && notices_answer(&handle->notices, handle->memory, read);
+}
+
 static uint64_t postgres_seen_seq(const struct backend_handle *writer) { return postgres_of_const(writer)->seen_seq; }
 
 /* ---- opening ---- */
@@ -608,6 +636,9 @@ const struct backend backend_postgres = {
     .read = postgres_read,
     .wait = postgres_wait,
     .seen_seq = postgres_seen_seq,
+    .ear = postgres_ear,
+    .hear = postgres_hear,
+    .told = postgres_told,
     .shed = postgres_shed,
     .note_key = postgres_note_key,
     .verify = postgres_verify,

@@ -65,6 +65,8 @@ struct postgres_handle {
     struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];
 
+    uint64_t connections;   /* how many there were */
+
     /* For a follower behind a connection pooler: a direct connection for notifications; NULL: `conn` receives them. */
     struct postgres_handle *ear;
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */

@@ -342,17 +342,15 @@ static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, st
     return RC_OK;
 }
 
-/* Gives the follower new events: those that notifications brought, or else reads in one statement, which has its own
- * snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it. The
- * writer reads in this way what stands before its own group: its own sync has made that durable, too. */
+/* Gives the follower new events that notifications have not brought (postgres_told), in one statement, which has its
+ * own snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it.
+ * The writer reads in this way what stands before its own group: its own sync has made that durable, too. */
 static struct rc follow_once(struct postgres_handle *handle, struct read *read,
                              const struct postgres_question *question, struct err *err)
 {
     ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
     CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
-    if (notices_answer(&handle->notices, handle->memory, read))
-        return RC_OK;
     notices_clear(&handle->notices);
     handle->notices.missed = true; /* until this look has succeeded */
     struct anchor anchor = memory_anchor(handle->memory);

@@ -6,7 +6,8 @@
  *   writer   takes all that came, commits it as one group → outbox, waker
  *   readers  take one question each, answer it            → outbox, waker
  *   checkpointer   tidies while commits go on, when the writer's handle says it is due
- *   follower waits for what other processes keep in the same store, reads it → outbox, waker
+ *   follower waits for what other processes keep in the same store, reads it → outbox, waker; the loop hears what is
+ *            told in notifications (listen.c)
  *
  * Invariants
  *  1. An append or read is in one place at a time: inbox, a thread's hands, outbox, the receiver's hands.
@@ -205,13 +206,28 @@ static bool is_in_a_row(const struct read *read, bool *ret_full)
     return true;
 }
 
-/* With `feeding`: puts what was kept after handed_seq into the outbox, at least up to `seq`. */
-static struct rc read_others(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
+bool store_feed(struct store *store, struct read *read, bool *ret_more)
+{
+    if (!is_in_a_row(read, ret_more))
+        return false;
+    struct append *carrier = append_new();
+    carrier->others = read;
+    carrier->done = others_done;
+    store->handed_seq = read->events[read->event_count - 1].seq;
+    store_hand_back(store, carrier, &carrier->next);
+    return true;
+}
+
+/* With `feeding`: puts what was kept after handed_seq into the outbox, at least up to `seq`. `*ret_looked`: some of it
+ * had to be read from the store. */
+static struct rc read_others(struct store *store, struct backend_handle *handle, uint64_t seq, bool *ret_looked,
+                             struct err *err)
 {
     for (bool more = true; more || store->handed_seq < seq;) {
         struct read *read = read_new(READ_EVENTS);
         read->after = store->handed_seq;
-        struct rc rc = store->backend->read(handle, read, err);
+        bool told = handle == store->follower && store->backend->told && store->backend->told(handle, read);
+        struct rc rc = told ? RC_OK : store->backend->read(handle, read, err);
         if (rc_bad(rc) || read->event_count == 0) {
             uint64_t covered = read->covered;
             read_free(read);
@@ -219,15 +235,11 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
                 return err_set(err, ERR_CORRUPT, "event %llu is missing", (unsigned long long)covered + 1);
             return rc;
         }
-        if (!is_in_a_row(read, &more)) {
+        if (!store_feed(store, read, &more)) {
             read_free(read);
             return err_set(err, ERR_CORRUPT, "an event after %llu is missing", (unsigned long long)store->handed_seq);
         }
-        struct append *carrier = append_new();
-        carrier->others = read;
-        carrier->done = others_done;
-        store->handed_seq = read->events[read->event_count - 1].seq;
-        store_hand_back(store, carrier, &carrier->next);
+        *ret_looked = *ret_looked || !told;
     }
     return RC_OK;
 }
@@ -236,9 +248,10 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
 static struct rc catch_up(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
 {
     struct rc rc = RC_OK;
+    bool looked;
     lock(&store->feeding);
     if (store->handed_seq < seq)
-        rc = read_others(store, handle, seq, err);
+        rc = read_others(store, handle, seq, &looked, err);
     unlock(&store->feeding);
     return rc;
 }
@@ -254,18 +267,24 @@ static int64_t longer(int64_t pause_ms)
     return pause_ms == 0 ? AWAY_FIRST_MS : pause_ms * 2 < AWAY_MOST_MS ? pause_ms * 2 : AWAY_MOST_MS;
 }
 
-/* The follower's thread, for stores that several processes share. While the store is away it tries again in
- * growing pauses and logs the beginning and the end of that, not every attempt. */
+/* The follower's thread, for stores that several processes share. While nothing comes but what the loop can take by
+ * itself, the loop listens; after more than that the thread waits itself until it has been quiet for a while. While
+ * the store is away it tries again in growing pauses and logs the beginning and the end of that, not every attempt. */
 static void *follower_main(void *arg)
 {
     struct store *store = arg;
     int64_t pause_ms = 0;
+    enum listened listened = LISTENED_NOT;
     while (!is_stopping(store, pause_ms)) {
         struct err err = {0};
-        struct rc rc = store->backend->wait(store->follower, store->writer, store->stop_fd, store->look_ms, &err);
+        struct rc rc = RC_OK;
+        bool looked = false;
+        if (listened != LISTENED_NEWS)
+            rc = store->backend->wait(store->follower, store->writer, store->stop_fd,
+                                      listened == LISTENED_NOT ? store->look_ms : 0, &err);
         if (rc_ok(rc)) {
             lock(&store->feeding);
-            rc = read_others(store, store->follower, 0, &err);
+            rc = read_others(store, store->follower, 0, &looked, &err);
             unlock(&store->feeding);
         }
         store_notice_broken(store, rc, &err);
@@ -275,6 +294,7 @@ static void *follower_main(void *arg)
             log_line(LOG_INFO, "the store is back");
         store_set_health(store, &store->figures.follows, rc_ok(rc));
         pause_ms = rc_ok(rc) ? 0 : longer(pause_ms);
+        listened = rc_ok(rc) && !looked ? store_listen(store) : LISTENED_NOT;
     }
     return NULL;
 }
@@ -317,10 +337,11 @@ void store_hand_back_in_order(struct store *store, struct append *group, struct 
 {
     int64_t pause_ms = 0;
     struct err err = {0};
+    bool looked;
     lock(&store->feeding);
     for (;;) {
         uint64_t before = seq_before(store, group);
-        struct rc rc = before <= store->handed_seq ? RC_OK : read_others(store, store->writer, before, &err);
+        struct rc rc = before <= store->handed_seq ? RC_OK : read_others(store, store->writer, before, &looked, &err);
         store_notice_broken(store, rc, &err);
         if (rc.code == ERR_HISTORY)
             store_fail_group(group, &err);
@@ -469,6 +490,7 @@ static void start_threads(struct store *store)
         store->stop_fd = system_open_event(0);
         CHECK(store->stop_fd >= 0);
         CHECK(pthread_mutex_init(&store->feeding, NULL) == 0);
+        store_open_ear(store);
         start_thread(&store->follower_thread, follower_main, store, "nod-follower");
     }
     start_thread(&store->writer_thread, store_run_writer, store, "nod-writer");
@@ -524,7 +546,9 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
 static void stop_follower(struct store *store)
 {
     CHECK(system_raise_event(store->stop_fd) == 0);
+    monitor_close(&store->hearing);
     CHECK(pthread_join(store->follower_thread, NULL) == 0);
+    store_close_ear(store);
     CHECK(pthread_mutex_destroy(&store->feeding) == 0);
     (void)close(store->stop_fd);
 }

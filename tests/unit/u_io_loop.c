@@ -1,4 +1,4 @@
-/* Wakers: the way into the loop from other threads. */
+/* Wakers: the way into the loop from other threads. Watches: descriptors of others. */
 #include "io/loop.h"
 
 #include "base/err.h"
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -90,11 +91,45 @@ static void a_waker_may_be_freed_by_what_it_calls(void **state)
     loop_free(bell.loop);
 }
 
+/* A descriptor that its owner closes while it is watched. */
+struct door {
+    struct loop_watch *watch;
+    unsigned calls;
+};
+
+static void end_at_third_call(void *arg)
+{
+    struct door *door = arg;
+    if (++door->calls == 3)
+        loop_watch_free(door->watch);
+}
+
+/* Nobody reads, so it is called again and again, until it is freed: then nothing keeps the loop. */
+static void a_watch_outlives_its_owners_descriptor(void **state)
+{
+    (void)state;
+    struct door door = {0};
+    struct loop *loop;
+    int ends[2];
+    assert_int_equal(loop_new(&loop, NULL).code, ERR_OK);
+    assert_int_equal(pipe(ends), 0);
+    door.watch = loop_watch_new(loop, ends[0], end_at_third_call, &door);
+    assert_non_null(door.watch);
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    loop_run(loop);
+    assert_int_equal(door.calls, 3);
+    assert_int_equal(close(ends[1]), 0);
+    assert_null(loop_watch_new(loop, ends[0], end_at_third_call, &door));
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(a_waker_may_be_freed_by_what_it_calls),
+        cmocka_unit_test(a_watch_outlives_its_owners_descriptor),
     };
-    return cmocka_run_group_tests_name("wakers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("wakers and watches", tests, NULL, NULL);
 }
