@@ -13,8 +13,6 @@
 
 void facts_done(struct facts *facts)
 {
-    map_done(&facts->heads);
-    map_done(&facts->calls);
     map_done(&facts->runs);
     arena_done(&facts->arena);
 }
@@ -30,33 +28,42 @@ struct str facts_pair(struct arena *arena, struct str a, struct str b)
     return (struct str){bytes, a.n + 1 + b.n};
 }
 
-/* A group mostly concerns one session and one call: short lists are searched linearly, longer ones have maps. */
-enum { FEW = 8 };
+/* A group mostly concerns one session and one call: short lists are searched linearly, longer ones by a hash table. */
+enum { FEW = 8, BUCKETS = 128 };
 
-/* A list while there are FEW, a map beyond: most groups are about one or two sessions. */
-static struct fact_head *find_head(const struct facts *facts, struct str session)
+static void put_in_bucket(struct fact_head **heads, struct fact_head *head)
 {
-    if (facts->head_count > FEW)
-        return map_get(&facts->heads, session);
-    struct fact_head *head = facts->first_head;
-    while (head && !str_eq(head->session, session))
-        head = head->next;
-    return head;
+    struct fact_head **bucket = &heads[head->key_hash % BUCKETS];
+    head->next_in_bucket = *bucket;
+    *bucket = head;
 }
 
-/* A short list is searched one by one; the map is made when there are more than FEW. */
-static struct fact_head *add_head(struct facts *facts, struct str session)
+/* The table is made when there are more than FEW. It lives in the arena, as the facts do. */
+static struct fact_head *add_head(struct facts *facts, struct str session, uint64_t key_hash)
 {
     struct fact_head *head = arena_new(&facts->arena, struct fact_head);
     head->session = session;
-    head->key_hash = map_hash(session);
+    head->key_hash = key_hash;
     *facts->end_head = head;
     facts->end_head = &head->next;
     facts->head_count++;
-    struct fact_head *late = facts->head_count == FEW + 1 ? facts->first_head : facts->head_count > FEW ? head : NULL;
-    for (; late; late = late->next)
-        CHECK(map_put_hashed(&facts->heads, late->session, late->key_hash, late) == NULL);
+    if (facts->heads) {
+        put_in_bucket(facts->heads, head);
+    } else if (facts->head_count > FEW) {
+        facts->heads = arena_array(&facts->arena, struct fact_head *, BUCKETS);
+        for (struct fact_head *each = facts->first_head; each; each = each->next)
+            put_in_bucket(facts->heads, each);
+    }
     return head;
+}
+
+static struct fact_head *find_or_add_head(struct facts *facts, struct str session)
+{
+    uint64_t key_hash = facts->heads ? map_hash(session) : 0;
+    struct fact_head *head = facts->heads ? facts->heads[key_hash % BUCKETS] : facts->first_head;
+    while (head && !((!facts->heads || head->key_hash == key_hash) && str_eq(head->session, session)))
+        head = facts->heads ? head->next_in_bucket : head->next;
+    return head ? head : add_head(facts, session, facts->heads ? key_hash : map_hash(session));
 }
 
 /* The fact about a session; added as not known when the group has not named it before. */
@@ -65,38 +72,46 @@ struct fact_head *facts_head(struct facts *facts, struct str session)
     struct fact_head *head = facts->recent_head;
     if (head && str_eq(head->session, session))
         return head;
-    head = find_head(facts, session);
-    if (!head)
-        head = add_head(facts, session);
+    head = find_or_add_head(facts, session);
     if (session.n)
         facts->recent_head = head; /* not the installation's: every append looks that up between two of a session */
     return head;
 }
 
-static struct fact_call *find_call(const struct facts *facts, struct str session, struct str call, struct str key)
+static struct fact_call *find_call(const struct facts *facts, struct str session, struct str call, uint64_t key_hash)
 {
-    if (facts->call_count > FEW)
-        return map_get(&facts->calls, key);
-    struct fact_call *found = facts->first_call;
-    while (found && !(str_eq(found->call, call) && str_eq(found->session, session)))
-        found = found->next;
+    struct fact_call *found = facts->calls ? facts->calls[key_hash % BUCKETS] : facts->first_call;
+    while (found && !(found->key_hash == key_hash && str_eq(found->call, call) && str_eq(found->session, session)))
+        found = facts->calls ? found->next_in_bucket : found->next;
     return found;
 }
 
-static struct fact_call *add_call(struct facts *facts, struct str session, struct str call, struct str key)
+static void put_call_in_bucket(struct fact_call **calls, struct fact_call *call)
+{
+    struct fact_call **bucket = &calls[call->key_hash % BUCKETS];
+    call->next_in_bucket = *bucket;
+    *bucket = call;
+}
+
+static struct fact_call *add_call(struct facts *facts, struct str session, struct str call, struct str key,
+                                  uint64_t key_hash)
 {
     struct fact_call *added = arena_new(&facts->arena, struct fact_call);
     added->session = session;
     added->call = call;
     added->key = key;
-    added->key_hash = map_hash(key);
+    added->key_hash = key_hash;
     added->head = facts_head(facts, session);
     *facts->end_call = added;
     facts->end_call = &added->next;
     facts->call_count++;
-    struct fact_call *late = facts->call_count == FEW + 1 ? facts->first_call : facts->call_count > FEW ? added : NULL;
-    for (; late; late = late->next)
-        CHECK(map_put_hashed(&facts->calls, late->key, late->key_hash, late) == NULL);
+    if (facts->calls) {
+        put_call_in_bucket(facts->calls, added);
+    } else if (facts->call_count > FEW) {
+        facts->calls = arena_array(&facts->arena, struct fact_call *, BUCKETS);
+        for (struct fact_call *each = facts->first_call; each; each = each->next)
+            put_call_in_bucket(facts->calls, each);
+    }
     return added;
 }
 
@@ -107,9 +122,10 @@ struct fact_call *facts_call(struct facts *facts, struct str session, struct str
     if (found && str_eq(found->call, call) && str_eq(found->session, session))
         return found;
     struct str key = facts_pair(&facts->arena, session, call);
-    found = find_call(facts, session, call, key);
+    uint64_t key_hash = map_hash(key);
+    found = find_call(facts, session, call, key_hash);
     if (!found)
-        found = add_call(facts, session, call, key);
+        found = add_call(facts, session, call, key, key_hash);
     facts->recent_call = found;
     return found;
 }

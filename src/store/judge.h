@@ -28,7 +28,7 @@ struct fact_head {
     bool stored;            /* the store had a row for it before this group */
     bool dirty;             /* this group has changed it */
     bool changed;           /* the head is new, or more of it than the end of its chain has changed */
-    struct fact_head *next;
+    struct fact_head *next, *next_in_bucket;
 };
 
 /* A call as far as it is known: the seq of each of its events. */
@@ -40,7 +40,7 @@ struct fact_call {
     bool known;
     bool made;     /* an append of this group brings its TOOL_CALL */
     bool assumed;  /* filled in as absent without reading the store; the write detects when that is wrong */
-    struct fact_call *next;
+    struct fact_call *next, *next_in_bucket;
 };
 
 /* The last status of a thread's run, by its seq. */
@@ -57,7 +57,9 @@ struct facts {
     struct fact_call *first_call, **end_call;
     struct fact_run *first_run, **end_run;
     size_t head_count, call_count, run_count;
-    struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread"; empty while they are few */
+    struct fact_head **heads;      /* by session: a hash table in the arena; NULL while they are few */
+    struct fact_call **calls;      /* likewise, by "session\ncall" */
+    struct map runs;               /* by "session\nthread" */
     struct fact_head *recent_head; /* the one found last: the next lookup is mostly for the same */
     struct fact_call *recent_call;
     bool leaves;                   /* the group archives a session */
