@@ -18,9 +18,8 @@ struct late_event {
     uint64_t seq, chain, no;
     uint64_t call_seq;    /* 0: of no call, or the TOOL_CALL itself */
     uint64_t request_seq; /* of a response: its request, if that was kept in an earlier group */
-    uint64_t more;        /* events of its session that follow it directly and share its row; see mark_runs */
     int64_t kind;
-    bool follows;  /* it is one of those */
+    struct late_event *run_last; /* of the first of a row of session_events: the last that shares it; see find_runs */
     bool answered; /* of a request: its response is late, too */
     bool ends_group;
     struct digest hash;
@@ -34,6 +33,7 @@ struct late_events {
     struct arena arena;
     struct late_event *last;
     size_t count;
+    size_t groups; /* that they were committed in */
     bool whole; /* false: not known */
 };
 

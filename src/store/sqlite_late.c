@@ -20,12 +20,15 @@
 
 /* When LATE_EVENTS_MUCH events are missing in the late tables, these are filled after an answer, while no append
  * waits. With LATE_EVENTS_MAX they are filled with the next group, even if that makes a caller wait: a reader must
- * scan all missing events. */
-enum { LATE_EVENTS_MUCH = 256, LATE_EVENTS_MAX = 512 };
+ * scan all missing events. While groups have more than BUSY_EVENTS on average, the next append comes at once and would
+ * wait for a sync more: then they are filled with a group only. */
+enum { LATE_EVENTS_MUCH = 256, LATE_EVENTS_MAX = 512, BUSY_EVENTS = 8 };
 
 bool sqlite_late_is_much(const struct sqlite_handle *handle)
 {
-    return handle->committed_seq - handle->indexed_seq >= LATE_EVENTS_MUCH;
+    uint64_t late = handle->committed_seq - handle->indexed_seq;
+    bool busy = handle->late.count > BUSY_EVENTS * handle->late.groups;
+    return late >= (busy ? LATE_EVENTS_MAX : LATE_EVENTS_MUCH);
 }
 
 bool sqlite_late_due(const struct sqlite_handle *handle, const struct facts *facts)
@@ -68,6 +71,7 @@ void sqlite_late_add(struct sqlite_handle *handle, const struct rows *rows)
 {
     if (rows->events[0].event->seq == handle->indexed_seq + 1)
         handle->late.whole = true; /* the first that the tables lack: the list has all from here on */
+    handle->late.groups++;
     for (size_t i = 0; handle->late.whole && i < rows->count; i++) {
         const struct event_row *row = &rows->events[i];
         const struct event *event = row->event;
@@ -151,29 +155,31 @@ static void bind_numbers(struct sqlite_handle *handle, enum sqlite_sql sql, int 
     sqlite_bind_int(handle, sql, at + 2, (int64_t)c);
 }
 
-/* Events of one session and one block whose numbers follow each other share a row; the events are in the order of their
- * sessions. They may have been marked before, in a transaction that was rolled back. */
-static void mark_runs(struct late_event **events, size_t count)
+/* Events of one session and one block whose numbers follow each other share a row. The events are in the order of seq;
+ * *runs gets the first of each row. Returns how many rows there are. */
+static size_t find_runs(struct late_event **events, size_t count, struct late_event **runs)
 {
-    struct late_event *first = NULL;
+    size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        struct late_event *event = events[i];
-        event->follows = first && event->chain == first->chain && event->seq == first->seq + first->more + 1 &&
-                         event->seq >> BLOCK_SHIFT == first->seq >> BLOCK_SHIFT;
-        event->more = 0;
-        if (event->follows)
-            first->more++;
-        else
-            first = event;
+        struct late_event *event = events[i], *first = n ? runs[n - 1] : NULL;
+        if (!first || event->chain != first->chain || event->seq != first->run_last->seq + 1 ||
+            event->seq >> BLOCK_SHIFT != first->seq >> BLOCK_SHIFT)
+            runs[n++] = first = event;
+        first->run_last = event;
     }
+    return n;
 }
 
-static bool begins_run(const struct late_event *event) { return !event->follows; }
+static bool any(const struct late_event *event)
+{
+    (void)event;
+    return true;
+}
 
 static void bind_session(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
 {
     bind_numbers(handle, sql, at, event->seq >> BLOCK_SHIFT, event->chain, event->seq);
-    sqlite_bind_int(handle, sql, at + 3, (int64_t)event->more);
+    sqlite_bind_int(handle, sql, at + 3, (int64_t)(event->run_last->seq - event->seq));
 }
 
 static bool is_call(const struct late_event *event) { return event->kind == EVENT_TOOL_CALL; }
@@ -185,8 +191,6 @@ static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at,
     sqlite_bind_int(handle, sql, at + 2, (int64_t)event->seq);
 }
 
-static bool is_of_call(const struct late_event *event) { return event->call_seq != 0; }
-
 static void bind_of_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
 {
     bind_numbers(handle, sql, at, event->call_seq, (uint64_t)event->kind, event->seq);
@@ -194,7 +198,7 @@ static void bind_of_call(struct sqlite_handle *handle, enum sqlite_sql sql, int 
 
 static bool is_open(const struct late_event *event)
 {
-    return event->kind == EVENT_TOOL_APPROVAL_REQUEST && is_of_call(event) && !event->answered;
+    return event->kind == EVENT_TOOL_APPROVAL_REQUEST && !event->answered;
 }
 
 /* The statement ignores a request that has a deadline: its row was written together with the event. */
@@ -216,9 +220,9 @@ static void bind_group(struct sqlite_handle *handle, enum sqlite_sql sql, int at
 }
 
 static const struct late_table groups = {SQL_LATE_GROUP, SQL_LATE_GROUP_16, 2, ends_group, bind_group};
-static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 4, begins_run, bind_session};
+static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 4, any, bind_session};
 static const struct late_table calls = {SQL_LATE_CALL, SQL_LATE_CALL_16, 3, is_call, bind_call};
-static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, is_of_call, bind_of_call};
+static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, any, bind_of_call};
 static const struct late_table open_requests = {SQL_LATE_OPEN, SQL_LATE_OPEN_16, 5, is_open, bind_open};
 
 static struct rc put_rows(struct sqlite_handle *handle, const struct late_table *table, struct late_event **events,
@@ -243,12 +247,12 @@ static struct rc put_rows(struct sqlite_handle *handle, const struct late_table 
     return RC_OK;
 }
 
-/* The ends of chains; the events are in the order of their sessions. */
-static struct rc put_heads(struct sqlite_handle *handle, struct late_event **events, size_t count, struct err *err)
+/* The ends of chains; the runs are in the order of their sessions. */
+static struct rc put_heads(struct sqlite_handle *handle, struct late_event **runs, size_t count, struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct late_event *last = events[i];
-        if (i + 1 < count && events[i + 1]->chain == last->chain)
+        const struct late_event *last = runs[i]->run_last;
+        if (i + 1 < count && runs[i + 1]->chain == last->chain)
             continue;
         sqlite_bind_int(handle, SQL_LATE_HEAD, 1, (int64_t)last->chain);
         sqlite_bind_int(handle, SQL_LATE_HEAD, 2, (int64_t)last->seq);
@@ -313,24 +317,46 @@ static struct rc link_groups(struct sqlite_handle *handle, struct late_event **e
     return RC_OK;
 }
 
+/* qsort for what mostly is in order already. */
+static void sort(struct late_event **events, size_t count, int (*compare_two)(const void *a, const void *b))
+{
+    size_t i = 1;
+    while (i < count && compare_two(&events[i - 1], &events[i]) <= 0)
+        i++;
+    if (i < count)
+        qsort(events, count, sizeof(struct late_event *), compare_two);
+}
+
+/* Of the events, in the order of seq, those of calls: but for the TOOL_CALLs. */
+static size_t find_of_calls(struct late_event **events, size_t count, struct late_event **ret_of_calls)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (events[i]->call_seq)
+            ret_of_calls[n++] = events[i];
+    return n;
+}
+
 static struct rc put_all(struct sqlite_handle *handle, struct err *err)
 {
     ARENA_SCOPE(scratch);
     size_t count = handle->late.count, i = count;
     struct late_event **events = arena_array(&scratch, struct late_event *, count);
+    struct late_event **some = arena_array(&scratch, struct late_event *, count);
     for (struct late_event *event = handle->late.last; event; event = event->before)
         events[--i] = event;
     TRY(link_groups(handle, events, count, err));
     TRY(put_rows(handle, &groups, events, count, err));
     TRY(put_rows(handle, &calls, events, count, err));
-    qsort(events, count, sizeof(struct late_event *), by_session);
-    mark_runs(events, count);
-    TRY(put_rows(handle, &of_sessions, events, count, err));
-    TRY(put_heads(handle, events, count, err));
-    qsort(events, count, sizeof(struct late_event *), by_call);
-    TRY(put_rows(handle, &of_calls, events, count, err));
-    TRY(take_answered(handle, events, count, err));
-    return put_rows(handle, &open_requests, events, count, err);
+    size_t run_count = find_runs(events, count, some);
+    sort(some, run_count, by_session);
+    TRY(put_rows(handle, &of_sessions, some, run_count, err));
+    TRY(put_heads(handle, some, run_count, err));
+    size_t of_call_count = find_of_calls(events, count, some);
+    sort(some, of_call_count, by_call);
+    TRY(put_rows(handle, &of_calls, some, of_call_count, err));
+    TRY(take_answered(handle, some, of_call_count, err));
+    return put_rows(handle, &open_requests, some, of_call_count, err);
 }
 
 /* Inside a transaction of the caller. A conflict means that two events claim one place, which the judge never
