@@ -66,11 +66,13 @@ struct box_opened {
 };
 
 /* How commands are run: what the server found out at its start, and which folders are Nod's. */
+struct box_probing;
 struct box_setting {
-    enum box_order order;
-    const char *data; /* Nod's data folder: hidden in every box, and home of the locks */
-    const char *home; /* the person's home folder, from the user database and not from $HOME */
-    const char *why;  /* why there is no box: the step that failed; else empty */
+    enum box_order order;        /* ask box_order_of, which waits until it is known */
+    const char *data;            /* Nod's data folder: hidden in every box, and home of the locks */
+    const char *home;            /* the person's home folder, from the user database and not from $HOME */
+    const char *why;             /* after box_order_of: why there is no box, the step that failed; else empty */
+    struct box_probing *probing; /* NULL: what stands here is known */
 };
 
 /* The program as execvp would find it in the folders of `path`, without links; NULL: nowhere. */
@@ -88,5 +90,12 @@ _Noreturn void box_main(int argc, char **argv);
  * (BOX_STEP_BYTES or more) gets the step that failed, and why, when it is BOX_NONE. Blocks for some milliseconds. */
 enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes);
 const char *box_order_text(enum box_order order);
+
+/* The same in a thread of its own, so that a start does not wait for it: fills in `order` and `why`, then calls `told`
+ * there. box_probe_end waits for that, and comes before the setting goes away. */
+void box_probe_begin(struct box_setting *setting, void (*told)(const struct box_setting *setting));
+void box_probe_end(struct box_setting *setting);
+/* The order, in any thread; blocks for as long as the probe takes. */
+enum box_order box_order_of(const struct box_setting *setting);
 
 #endif

@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +87,69 @@ enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_
     }
     (void)rmdir(folder);
     return order;
+}
+
+/* ---- beside the start of a server ---- */
+
+/* Made by box_probe_begin, freed by box_probe_end. `known` is set once, by the thread, after it has filled in the
+ * setting; whoever wants that earlier waits at `ended`. */
+struct box_probing {
+    struct box_setting *setting;
+    void (*told)(const struct box_setting *setting);
+    pthread_t thread;
+    sem_t ended;
+    atomic_bool known;
+    char why[BOX_STEP_BYTES * 2];
+};
+
+static void *probe_main(void *arg)
+{
+    struct box_probing *probing = arg;
+    struct box_setting *setting = probing->setting;
+    setting->order = box_probe(setting, probing->why, sizeof probing->why);
+    setting->why = probing->why;
+    atomic_store_explicit(&probing->known, true, memory_order_release);
+    CHECK(sem_post(&probing->ended) == 0);
+    probing->told(setting);
+    return NULL;
+}
+
+/* Signals belong to the loop's thread. */
+void box_probe_begin(struct box_setting *setting, void (*told)(const struct box_setting *setting))
+{
+    struct box_probing *probing = heap_new(sizeof *probing);
+    sigset_t all, before;
+    probing->setting = setting;
+    probing->told = told;
+    setting->probing = probing;
+    CHECK(sem_init(&probing->ended, 0, 0) == 0);
+    CHECK(sigfillset(&all) == 0);
+    CHECK(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+    CHECK(pthread_create(&probing->thread, NULL, probe_main, probing) == 0);
+    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+}
+
+enum box_order box_order_of(const struct box_setting *setting)
+{
+    struct box_probing *probing = setting->probing;
+    if (probing && !atomic_load_explicit(&probing->known, memory_order_acquire)) {
+        while (sem_wait(&probing->ended) != 0)
+            CHECK(errno == EINTR);
+        CHECK(sem_post(&probing->ended) == 0); /* for the next one */
+    }
+    return setting->order;
+}
+
+void box_probe_end(struct box_setting *setting)
+{
+    struct box_probing *probing = setting->probing;
+    if (!probing)
+        return;
+    CHECK(pthread_join(probing->thread, NULL) == 0);
+    CHECK(sem_destroy(&probing->ended) == 0);
+    setting->probing = NULL;
+    setting->why = "";
+    free(probing);
 }
 
 const char *box_order_text(enum box_order order)

@@ -177,7 +177,7 @@ static bool is_command(const struct execution *x)
 static bool plan_box(struct execution *x, const struct session *session)
 {
     const struct call *call = &x->execute->state;
-    bool outside = boxes_outside(x->input) || x->gate->box->order == BOX_NONE;
+    bool outside = boxes_outside(x->input) || box_order_of(x->gate->box) == BOX_NONE;
     x->unboxed = outside && !call->by_policy;
     x->opened = boxes_plan(x->gate, &x->arena, &(struct boxes_want){.session = session, .input = x->input});
     return str_empty(call->files) || str_eq(boxes_digest(&x->arena, x->opened), call->files);

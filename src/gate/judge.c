@@ -79,7 +79,7 @@ static struct str write_shown(struct arena *arena, const struct verdict *verdict
 
 static struct str where_it_runs(const struct gate *gate, const struct json *input)
 {
-    if (!gate->box || gate->box->order == BOX_NONE)
+    if (!gate->box || box_order_of(gate->box) == BOX_NONE)
         return STR("none");
     return boxes_outside(input) ? STR("outside") : STR("inside");
 }

@@ -20,27 +20,34 @@ static bool is_wanted(struct cli *cli)
     return on;
 }
 
+/* In the probe's thread, once. */
+static void tell(const struct box_setting *setting)
+{
+    if (setting->order == BOX_NONE)
+        log_line(LOG_WARN, "no box can be made here: a person is asked about every command of a run",
+                 LOG_C("why", setting->why));
+    else
+        log_line(LOG_INFO, box_order_text(setting->order), LOG_C("why", setting->why));
+}
+
 /* NULL: no box is wanted. A box that cannot be made is a setting that says why, and every command is asked
  * about. */
-const struct box_setting *boxes_open(struct cli *cli)
+struct box_setting *boxes_open(struct cli *cli)
 {
-    char why[256] = "";
     if (!is_wanted(cli)) {
         log_line(LOG_INFO, "commands of runs run without a box: sandbox is off");
         return NULL;
     }
     struct box_setting *setting = box_setting_of(cli);
-    if (cli->settings.executor[0]) { /* the executor makes it, and starts nothing where it cannot */
+    if (cli->settings.executor[0]) /* the executor makes it, and starts nothing where it cannot */
         setting->order = BOX_NAMESPACES;
-        return setting;
-    }
-    setting->order = box_probe(setting, why, sizeof why);
-    if (setting->order == BOX_NONE) {
-        setting->why = arena_c(&cli->arena, str_of(why));
-        log_line(LOG_WARN, "no box can be made here: a person is asked about every command of a run",
-                 LOG_C("why", why));
-    } else {
-        log_line(LOG_INFO, box_order_text(setting->order), LOG_C("why", why));
-    }
+    else
+        box_probe_begin(setting, tell);
     return setting;
+}
+
+void boxes_close(struct box_setting *setting)
+{
+    if (setting)
+        box_probe_end(setting);
 }

@@ -6,7 +6,8 @@ struct box_setting;
 struct cli;
 
 /* The box in which runs execute commands. NULL when `sandbox` is off, or unset in an installation older than boxes.
- * Lives as long as the command's arena. Blocks for a few milliseconds. */
-const struct box_setting *boxes_open(struct cli *cli);
+ * Lives as long as the command's arena, or until boxes_close, which may get NULL. */
+struct box_setting *boxes_open(struct cli *cli);
+void boxes_close(struct box_setting *setting);
 
 #endif

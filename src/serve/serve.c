@@ -47,6 +47,7 @@ struct process {
     struct runtime *runtime;
     struct notify *notify;
     struct servers *servers;
+    struct box_setting *box;
     struct token_change admin;
     struct timer *again;         /* makes the admin token once more; NULL: the first try did it */
     struct commands_stop commands;
@@ -399,6 +400,7 @@ static struct rc open_process(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;
     const char *home = executors_home(process->cli);
+    process->box = boxes_open(process->cli);
     struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store,
                                 .home = home ? home : getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
@@ -411,7 +413,7 @@ static struct rc open_process(struct process *process, struct err *err)
                                 .withdraw_seconds = settings->withdraw_after_s,
                                 .archive_folder = archive_folder(process->cli),
                                 .search_file = arena_printf(&process->cli->arena, "%s/search.db", settings->data).p,
-                                .box = boxes_open(process->cli),
+                                .box = process->box,
                                 .web_private = settings->web_private,
                                 .broken = history_changed, .arg = process};
     TRY(server_key_open(process->cli, &process->key, err));
@@ -479,6 +481,7 @@ static void close_process(struct process *process)
     executors_close(process->executors);
     loop_free(process->loop);
     sign_key_free(process->key);
+    boxes_close(process->box);
 }
 
 /* Errors of opening are returned; errors that end a running server come by way of process.err. Lines of the log are

@@ -109,7 +109,7 @@ static struct rc make_box(const struct tool_use *use, bool net, char ***ret_word
     *ret_words = NULL;
     if (!use->box)
         return RC_OK;
-    if (use->box->order == BOX_NONE)
+    if (box_order_of(use->box) == BOX_NONE)
         return err_set(err, ERR_UNAVAILABLE, "this machine cannot make a box, and commands are to run in one; "
                                              "`nod doctor` says why");
     const char *real = realpath(root, NULL);
@@ -125,7 +125,7 @@ static struct rc make_box(const struct tool_use *use, bool net, char ***ret_word
         .project_ino = judged ? opened->project_ino : seen.st_ino,
         .home = use->box->home,
         .locks = arena_printf(use->arena, "%s/boxes", use->box->data).p,
-        .no_user_namespace = use->box->order == BOX_ROOT_NAMESPACES,
+        .no_user_namespace = box_order_of(use->box) == BOX_ROOT_NAMESPACES,
         .hidden = {use->box->data},
         .proxy = net,
     };

@@ -123,8 +123,8 @@ struct rc mcp_box_make(struct arena *arena, const struct server *server, struct 
     struct stat seen = {0};
     struct box box = {.home = setting->home, .hidden = {setting->data}, .keeps_streams = true,
                       .locks = arena_printf(arena, "%s/boxes", setting->data).p,
-                      .no_user_namespace = setting->order == BOX_ROOT_NAMESPACES};
-    if (setting->order == BOX_NONE)
+                      .no_user_namespace = box_order_of(setting) == BOX_ROOT_NAMESPACES};
+    if (box_order_of(setting) == BOX_NONE)
         return err_set(err, ERR_UNAVAILABLE, "no box can be made here (%s); \"box\": false in the entry of %.*s starts "
                                              "it without one", setting->why, STR_ARG(server->name));
     const char *program = box_find_program(arena, server->args[0], path_of(server));
