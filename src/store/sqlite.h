@@ -130,6 +130,8 @@ struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version,
 /* Every table and index is there, as that version makes it. */
 struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err);
 /* Checks the last links of the chains; cheap enough for every start. */
+/* Whether the tables are to the letter those that this version makes; for a test, the digest of what they are. */
+bool sqlite_schema_is_usual(struct sqlite3 *db, char ret_digest[DIGEST_HEX_BYTES]);
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 
 /* ---- sqlite_look.c ---- */

@@ -1,4 +1,5 @@
-/* The statements of the SQLite backend find what they look for by an index, at any size of the store. */
+/* The statements of the SQLite backend find what they look for by an index, at any size of the store; a start knows the
+ * tables of its version by their digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,6 +43,15 @@ static void check_plan(sqlite3 *db, size_t i)
     assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
 }
 
+static void check_digest(sqlite3 *db)
+{
+    char digest[DIGEST_HEX_BYTES] = "";
+    if (!sqlite_schema_is_usual(db, digest))
+        fail_msg("DESCRIPTION in sqlite_schema.c is to be %s", digest);
+    assert_int_equal(sqlite3_exec(db, "CREATE INDEX more ON events(at_ms)", NULL, NULL, NULL), SQLITE_OK);
+    assert_false(sqlite_schema_is_usual(db, digest));
+}
+
 static void no_statement_walks_through_all_events(void **state)
 {
     (void)state;
@@ -59,6 +69,7 @@ static void no_statement_walks_through_all_events(void **state)
     assert_int_equal(backend->open(place, BACKEND_WRITER, &writer, &err).code, ERR_OK);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         check_plan(sqlite_of(writer)->db, i);
+    check_digest(sqlite_of(writer)->db);
     backend->close(writer);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)snprintf(file, sizeof file, "%s/%s", folder, files[i]);
