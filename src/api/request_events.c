@@ -9,6 +9,7 @@
 
 #include "api/sse.h"
 #include "event/run.h"
+#include "event/shapes.h"
 
 enum { HEARD_BYTES_MAX = 1 << 20 };
 
@@ -52,21 +53,35 @@ static void tell_block(struct telling *telling, const struct json *block)
     put(telling, type, &out, &buf);
 }
 
-static void tell_result(struct telling *telling, const struct json *data)
+static void tell_message(struct telling *telling, struct arena *scratch)
+{
+    struct data_agent_message data;
+    const struct json *content = NULL;
+    if (!READ_DATA(scratch, agent_message, telling->event->data, &data) || str_empty(data.content) ||
+        rc_bad(json_parse(scratch, data.content, &content, NULL)) || content->type != JSON_ARRAY)
+        return;
+    for (const struct json *block = content->first; block; block = block->next)
+        tell_block(telling, block);
+}
+
+static void tell_result(struct telling *telling, struct arena *scratch)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
-    const struct json *content = json_get(data, "content");
+    struct data_tool_result data;
+    if (!READ_DATA(scratch, tool_result, telling->event->data, &data))
+        return;
     open_event(&out, telling->event, "tool_result");
-    json_members(&out, J("toolCallId", telling->event->call), J_RAW("content", content ? content->raw : STR("null")),
-                 J_BOOL("isError", json_bool(data, "isError", false)));
+    json_members(&out, J("toolCallId", telling->event->call),
+                 J_RAW("content", str_empty(data.content) ? STR("null") : data.content),
+                 J_BOOL("isError", data.is_error));
     put(telling, "tool_result", &out, &buf);
 }
 
-static void tell_end(struct telling *telling, const struct json *data)
+static void tell_end(struct telling *telling, const struct data_run_status *data)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     open_event(&out, telling->event, "completion");
-    json_members(&out, J("status", json_text(data, "status")), J("reason", json_text(data, "reason")));
+    json_members(&out, J("status", data->status), J("reason", data->reason));
     put(telling, "completion", &out, &buf);
 }
 
@@ -74,24 +89,23 @@ static void tell_end(struct telling *telling, const struct json *data)
 void request_tell(struct request_teller *teller, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data;
+    struct data_run_status status;
     struct telling telling = {.teller = teller, .event = event};
-    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
-        return;
     if (event->kind == EVENT_RUN_STATUS) {
-        teller->mine = str_eq(json_text(data, "runId"), teller->run);
+        if (!READ_DATA(&scratch, run_status, event->data, &status))
+            return;
+        teller->mine = str_eq(status.run, teller->run);
         if (teller->mine)
-            teller->over = run_status_over(run_status_parse(json_text(data, "status")));
+            teller->over = run_status_over(run_status_parse(status.status));
     }
     if (!teller->mine)
         return;
     if (event->kind == EVENT_AGENT_MESSAGE)
-        for (const struct json *block = json_first(data, "content"); block; block = block->next)
-            tell_block(&telling, block);
+        tell_message(&telling, &scratch);
     else if (event->kind == EVENT_TOOL_RESULT)
-        tell_result(&telling, data);
+        tell_result(&telling, &scratch);
     else if (event->kind == EVENT_RUN_STATUS && teller->over)
-        tell_end(&telling, data);
+        tell_end(&telling, &status);
 }
 
 /* ---- the stream ---- */

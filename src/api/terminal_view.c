@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/list.h"
+#include "event/shapes.h"
 
 #include <stdio.h>
 
@@ -149,6 +150,13 @@ static void send_result(struct view *view, struct str call, struct str text, boo
 
 /* ---- requests ---- */
 
+/* A member that is kept as it came, as a value; NULL when there is none. */
+static const struct json *value_of(struct arena *arena, struct str raw)
+{
+    const struct json *value = NULL;
+    return str_empty(raw) || rc_bad(json_parse(arena, raw, &value, NULL)) ? NULL : value;
+}
+
 static void put_member(struct json_out *out, const struct json *object, const char *key)
 {
     json_key(out, key);
@@ -186,13 +194,14 @@ static void write_request(struct json_out *out, const struct view *view, const s
 {
     ARENA_SCOPE(scratch);
     const struct event *event = &asked->request;
-    const struct json *call = NULL, *request = NULL;
-    (void)json_parse(&scratch, asked->data, &call, NULL).code;
-    (void)json_parse(&scratch, event->data, &request, NULL).code;
-    const struct json *preview = json_get(request, "preview"), *input = json_get(call, "input");
+    struct data_tool_call call = {0};
+    struct data_tool_approval_request request = {0};
+    (void)READ_DATA(&scratch, tool_call, asked->data, &call);
+    (void)READ_DATA(&scratch, tool_approval_request, event->data, &request);
+    const struct json *preview = value_of(&scratch, request.preview);
     struct str type = json_text(preview, "type");
-    json_members(out, J("request_id", request_id(view->session, event->call).text),
-                 J("tool_name", json_text(call, "name")), J_RAW("tool_input", input ? input->raw : STR("{}")),
+    json_members(out, J("request_id", request_id(view->session, event->call).text), J("tool_name", call.name),
+                 J_RAW("tool_input", str_empty(call.input) ? STR("{}") : call.input),
                  J("tool_use_id", use_id(event->call)), J("preview_type", type.n ? type : STR("generic")));
     write_preview_data(out, preview);
     put_member(out, preview, "file_path");
@@ -288,30 +297,38 @@ void terminal_view_send_status(struct view *view, struct str call, enum decision
 
 /* ---- events ---- */
 
-static void on_user_message(struct view *view, const struct event *event, const struct json *data)
+static void on_user_message(struct view *view, const struct event *event, struct arena *scratch)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
+    struct data_user_message data;
     if (!view->tagged || !str_eq(event->thread, view->thread))
         return; /* a client with a single view sent the message itself */
+    if (!READ_DATA(scratch, user_message, event->data, &data))
+        return;
     open_content(view, &out, "user", "text");
-    json_member(&out, "text", json_text(data, "text"));
+    json_member(&out, "text", data.text);
     send_content(view, &out, &buf);
 }
 
-static void on_agent_message(struct view *view, const struct event *event, const struct json *data)
+static void on_agent_message(struct view *view, const struct event *event, struct arena *scratch)
 {
-    if (!str_eq(event->thread, view->thread))
+    struct data_agent_message data;
+    if (!str_eq(event->thread, view->thread) || !READ_DATA(scratch, agent_message, event->data, &data))
         return; /* a sub-agent speaks to the agent */
-    for (const struct json *block = json_first(data, "content"); block; block = block->next)
+    const struct json *content = value_of(scratch, data.content);
+    for (const struct json *block = content && content->type == JSON_ARRAY ? content->first : NULL; block;
+         block = block->next)
         send_block(view, block);
 }
 
 /* A call that is denied by a rule has no request and no response; its result is told at once. */
-static void on_call(struct view *view, const struct event *event, const struct json *data)
+static void on_call(struct view *view, const struct event *event, struct arena *scratch)
 {
-    const struct json *verdict = json_get(data, "verdict");
-    if (str_is(json_text(verdict, "effect"), "deny")) {
-        send_result(view, event->call, json_text(verdict, "why"), true);
+    struct data_tool_call data;
+    if (!READ_DATA(scratch, tool_call, event->data, &data))
+        return;
+    if (data.verdict && str_is(data.verdict->effect, "deny")) {
+        send_result(view, event->call, data.verdict->why, true);
         return;
     }
     struct terminal_ask *asked = heap_new(sizeof *asked);
@@ -320,10 +337,10 @@ static void on_call(struct view *view, const struct event *event, const struct j
 }
 
 /* Requests of the past wait in `calls` until catch_up, which tells only those that are still open. */
-static void on_request(struct view *view, const struct event *event, const struct json *data)
+static void on_request(struct view *view, const struct event *event, struct arena *scratch)
 {
     struct terminal_ask *asked = map_get(&view->calls, event->call);
-    (void)data;
+    (void)scratch;
     if (!asked)
         return;
     asked->request = event_copy(&asked->arena, event);
@@ -333,11 +350,13 @@ static void on_request(struct view *view, const struct event *event, const struc
 
 /* The client that answered is told nothing of its own answer. A denial is also told as the result of the call,
  * because the protocol has no other end of it. */
-static void on_response(struct view *view, const struct event *event, const struct json *data)
+static void on_response(struct view *view, const struct event *event, struct arena *scratch)
 {
-    ARENA_SCOPE(scratch);
-    enum decision decision = decision_parse(json_text(data, "decision"));
-    struct str feedback = json_text(data, "feedback");
+    struct data_tool_approval_response data;
+    if (!READ_DATA(scratch, tool_approval_response, event->data, &data))
+        return;
+    enum decision decision = data.decision;
+    struct str feedback = data.feedback;
     const struct terminal_ask *asked = map_get(&view->calls, event->call);
     if (asked && !asked->answered && view->caught_up)
         terminal_view_send_status(view, event->call, decision, feedback);
@@ -345,40 +364,44 @@ static void on_response(struct view *view, const struct event *event, const stru
         send_result(view, event->call, STR("Nobody answered in time; it was not run"), true);
     if (decision == DECISION_DENY || decision == DECISION_ABORT)
         send_result(view, event->call,
-                    feedback.n ? arena_printf(&scratch, "User rejected: %.*s", STR_ARG(feedback))
+                    feedback.n ? arena_printf(scratch, "User rejected: %.*s", STR_ARG(feedback))
                                : STR("User rejected this tool call"),
                     true);
     forget_call(view, event->call);
 }
 
-static void on_result(struct view *view, const struct event *event, const struct json *data)
+static void on_result(struct view *view, const struct event *event, struct arena *scratch)
 {
+    struct data_tool_result data;
     forget_call(view, event->call);
-    if (str_empty(json_text(data, "supersededBy")))
-        send_result(view, event->call, json_text(data, "content"), json_bool(data, "isError", false));
+    if (!READ_DATA(scratch, tool_result, event->data, &data) || !str_empty(data.superseded_by))
+        return;
+    const struct json *content = value_of(scratch, data.content);
+    struct str text = content && content->type == JSON_STRING ? content->text : STR_NONE;
+    send_result(view, event->call, text, data.is_error);
 }
 
-static void on_status(struct view *view, const struct event *event, const struct json *data)
+static void on_status(struct view *view, const struct event *event, struct arena *scratch)
 {
-    struct str status = json_text(data, "status"), reason = json_text(data, "reason");
-    if (!str_eq(event->thread, view->thread))
+    struct data_run_status data;
+    if (!str_eq(event->thread, view->thread) || !READ_DATA(scratch, run_status, event->data, &data))
         return;
-    if (view->quiet.n && str_eq(json_text(data, "runId"), view->quiet))
+    if (view->quiet.n && str_eq(data.run, view->quiet))
         view->quiet = STR_NONE;
-    enum run_status now = run_status_parse(status);
+    enum run_status now = run_status_parse(data.status);
     view->over = run_status_over(now);
-    (void)snprintf(view->status, sizeof view->status, "%.*s", STR_ARG(status));
+    (void)snprintf(view->status, sizeof view->status, "%.*s", STR_ARG(data.status));
     if (now == RUN_COMPLETED)
         send_end(view, "success", STR("Conversation complete"));
     else if (now == RUN_CANCELLED)
         send_end(view, "cancelled", STR("Cancelled"));
     else if (view->over)
-        send_end(view, "error", reason.n ? reason : status);
+        send_end(view, "error", data.reason.n ? data.reason : data.status);
 }
 
 static const struct {
     enum event_kind kind;
-    void (*take)(struct view *view, const struct event *event, const struct json *data);
+    void (*take)(struct view *view, const struct event *event, struct arena *scratch);
 } takers[] = {
     {EVENT_USER_MESSAGE, on_user_message}, {EVENT_AGENT_MESSAGE, on_agent_message}, {EVENT_TOOL_CALL, on_call},
     {EVENT_TOOL_APPROVAL_REQUEST, on_request}, {EVENT_TOOL_APPROVAL_RESPONSE, on_response},
@@ -414,7 +437,6 @@ static void tell(struct watcher *watcher, struct happening *happening)
     struct view *view = watcher->arg;
     struct terminal *terminal = view->terminal;
     const struct event *event = happening->event;
-    const struct json *data;
     if (terminal->token->revoked_ms && terminal->socket) {
         http_socket_end(terminal->socket, 1008, "this token was revoked");
         return;
@@ -422,11 +444,9 @@ static void tell(struct watcher *watcher, struct happening *happening)
     if (watcher->live)
         catch_up(view);
     view->at = (struct cursor){.seq = event->seq};
-    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
-        return;
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         if (takers[i].kind == event->kind)
-            takers[i].take(view, event, data);
+            takers[i].take(view, event, &scratch);
 }
 
 /* Called when the socket's queue is empty and when a page was told: stored events are read as fast as the client
