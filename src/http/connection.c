@@ -1,6 +1,7 @@
 /* The life of a connection, from the first byte to the last (see connection.h for the invariants). */
 #include "http/connection.h"
 
+#include "http/due.h"
 #include "http/output.h"
 #include "http/owners.h"
 #include "http/reader.h"
@@ -112,6 +113,7 @@ void http_connection_close(struct http_connection *connection)
     connection->server->figures.connections--;
     connection->server->tcp_connections -= !connection->local;
     http_strangers_leave(connection);
+    http_due_leave(connection);
     http_watch(connection, WATCH_CLOSED);
     uv_close(&connection->uv.handle, on_closed);
     drop_early(connection);

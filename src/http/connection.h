@@ -59,6 +59,7 @@ struct http_connection {
     size_t queued;                           /* bytes from `first` on */
     uint64_t sent;                           /* bytes the kernel took */
     uint64_t taken;                          /* for a stream: http_output_taken at the last heartbeat */
+    uint16_t due;                            /* its place among those that are written when the turn ends, from 1 on */
     uint8_t phase;                           /* enum http_phase */
     uint8_t watch;                           /* enum http_watch */
     uint8_t stalls;                          /* number of heartbeats in a row at which no bytes had left */

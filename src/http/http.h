@@ -144,8 +144,8 @@ struct http_stream_options {
 /* Consumes the request; sends 200 and the headers. NULL when the client has left already. */
 struct http_stream *http_stream_start(struct http_request *request,
                                       const struct http_stream_options *options);
-/* Sends now or queues; false when the reader is gone or too slow: then `gone` follows from the loop. At most
- * LIMIT_STREAM_QUEUE_BYTES and one event are queued. */
+/* Queued, and written when the loop's turn ends; false when the reader is gone or too slow: then `gone` follows from
+ * the loop. At most LIMIT_STREAM_QUEUE_BYTES and one event are queued. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);
 size_t http_stream_queued(const struct http_stream *stream);
 /* Queued bytes are still sent; `gone` follows from the loop. */

@@ -1,18 +1,23 @@
-/* Output of a connection: written to the kernel at once, and only the remainder is queued.
+/* Output of a connection: an answer is written to the kernel at once, and only the remainder is queued. What streams
+ * and sockets send is queued and written when the loop's turn ends (due.c): one write for all events of a turn.
  *
- * The usual answer or event costs one system call and no allocation. When the kernel takes less, the rest
+ * The usual answer costs one system call and no allocation. When the kernel takes less, the rest
  * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it. Over TLS all of
- * this is about sealed bytes: http_output_sealed is given them, and each connection holds its own.
+ * this is about sealed bytes: http_output_sealed is given them, at once, and each connection holds its own.
  */
 #include "http/output.h"
 
 #include "base/list.h"
+#include "base/small.h"
+#include "http/due.h"
 #include "http/server.h"
 #include "http/strangers.h"
 #include "http/tls.h"
 #include "io/system.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* Bytes that the kernel has not taken yet. */
 struct outgoing {
@@ -22,7 +27,10 @@ struct outgoing {
     size_t held;          /* bytes counted for this connection; 0 when others share the buffer, or it is constant */
 };
 
-enum { FLUSH_PIECES = 16 };
+enum {
+    FLUSH_PIECES = 32,
+    GATHER_BYTES = 64 << 10, /* more than that is not kept back until the turn ends */
+};
 
 /* A write that libuv has under way. */
 struct flush {
@@ -47,13 +55,29 @@ static void take_off(struct http_connection *connection, size_t bytes)
         http_strangers_release(connection, first->held);
         if (first->bytes)
             shared_unref(first->bytes);
-        free(first);
+        small_free(first, sizeof *first);
     }
     if (!connection->first)
         connection->last = NULL;
 }
 
 static void offer(struct http_connection *connection);
+
+/* The front of the queue, as much as is given to the kernel at once. */
+static unsigned front(const struct http_connection *connection, struct iovec pieces[FLUSH_PIECES], size_t *ret_bytes)
+{
+    unsigned count = 0;
+    *ret_bytes = 0;
+    for (struct outgoing *out = connection->first; out && count < FLUSH_PIECES && *ret_bytes < FLUSH_BYTES;
+         out = out->next) {
+        size_t n = out->left.n;
+        if (n > FLUSH_BYTES - *ret_bytes)
+            n = FLUSH_BYTES - *ret_bytes;
+        pieces[count++] = (struct iovec){(void *)(uintptr_t)out->left.p, n};
+        *ret_bytes += n;
+    }
+    return count;
+}
 
 /* A piece of the queue was written: the next is offered, or the phase goes on. */
 static void on_flushed(uv_write_t *write, int status)
@@ -83,18 +107,12 @@ static void on_flushed(uv_write_t *write, int status)
 static void offer(struct http_connection *connection)
 {
     CHECK(!connection->flush && connection->first);
+    struct iovec at[FLUSH_PIECES];
     uv_buf_t pieces[FLUSH_PIECES];
-    unsigned count = 0;
     struct flush *flush = heap_new(sizeof *flush);
-    for (struct outgoing *out = connection->first; out && count < FLUSH_PIECES; out = out->next) {
-        size_t n = out->left.n;
-        if (n > FLUSH_BYTES - flush->bytes)
-            n = FLUSH_BYTES - flush->bytes;
-        if (n == 0)
-            break;
-        pieces[count++] = uv_buf_init((char *)(uintptr_t)out->left.p, (unsigned)n);
-        flush->bytes += n;
-    }
+    unsigned count = front(connection, at, &flush->bytes);
+    for (unsigned i = 0; i < count; i++)
+        pieces[i] = uv_buf_init(at[i].iov_base, (unsigned)at[i].iov_len);
     CHECK(count > 0 && flush->bytes <= connection->queued);
     flush->connection = connection;
     flush->write.data = flush;
@@ -108,16 +126,19 @@ static void offer(struct http_connection *connection)
 }
 
 /* Puts bytes at the end of the queue. `bytes`, where there are, hold them: that reference is now ours. */
-static void enqueue(struct http_connection *connection, struct str left, struct shared *bytes)
+static void append(struct http_connection *connection, struct str left, struct shared *bytes)
 {
     CHECK(left.n && (connection->first == NULL) == (connection->last == NULL));
-    struct outgoing *out = heap_new(sizeof *out);
-    out->left = left;
-    out->bytes = bytes;
-    out->held = bytes && bytes->refs == 1 ? bytes->n : 0;
+    struct outgoing *out = small_bytes(sizeof *out);
+    *out = (struct outgoing){.left = left, .bytes = bytes, .held = bytes && bytes->refs == 1 ? bytes->n : 0};
     LIST_ADD(connection, out);
     connection->queued += left.n;
     http_strangers_hold(connection, out->held);
+}
+
+static void enqueue(struct http_connection *connection, struct str left, struct shared *bytes)
+{
+    append(connection, left, bytes);
     if (!connection->flush && !connection->broken)
         offer(connection);
 }
@@ -163,24 +184,54 @@ static bool seal(struct http_connection *connection, const struct str *pieces, u
     return false;
 }
 
-/* The buffer is shared between all readers of a stream and counted; only the part that the kernel did not take
- * is held. */
+/* The buffer is shared by all who are sent these bytes. */
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes)
 {
     if (connection->tls)
         return seal(connection, (const struct str[]){head, {bytes->p, bytes->n}}, 2);
-    const uv_buf_t pieces[] = {uv_buf_init((char *)(uintptr_t)head.p, (unsigned)head.n),
-                               uv_buf_init(bytes->p, (unsigned)bytes->n)};
-    ssize_t written = write_now(connection, head.n ? pieces : pieces + 1, head.n ? 2 : 1);
-    if (written < 0)
+    if (connection->broken || connection->phase == PHASE_CLOSED)
         return false;
-    size_t taken = (size_t)written;
-    if (taken < head.n)
-        enqueue_copy(connection, str_sub(head, taken, head.n));
-    size_t skip = taken > head.n ? taken - head.n : 0;
-    if (skip < bytes->n)
-        enqueue(connection, (struct str){bytes->p + skip, bytes->n - skip}, shared_ref(bytes));
-    return true;
+    bool now = !connection->first && !http_due(connection);
+    if (head.n) {
+        struct shared *copy = shared_new(head);
+        append(connection, (struct str){copy->p, copy->n}, copy);
+    }
+    if (bytes->n)
+        append(connection, (struct str){bytes->p, bytes->n}, shared_ref(bytes));
+    if ((now || connection->queued >= GATHER_BYTES) && !connection->flush && connection->first)
+        http_output_took(connection, http_output_push(connection));
+    return !connection->broken;
+}
+
+/* -1: the client has gone. */
+ssize_t http_output_push(const struct http_connection *connection)
+{
+    struct iovec pieces[FLUSH_PIECES];
+    size_t bytes;
+    uv_os_fd_t fd;
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = front(connection, pieces, &bytes)};
+    if (uv_fileno(&connection->uv.handle, &fd) != 0)
+        return -1;
+    ssize_t n = message.msg_iovlen == 1 ? send(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                        : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
+        return 0;
+    return n;
+}
+
+void http_output_took(struct http_connection *connection, ssize_t bytes)
+{
+    CHECK(!connection->flush && connection->first);
+    if (bytes < 0) {
+        http_connection_break(connection);
+        return;
+    }
+    take_off(connection, (size_t)bytes);
+    connection->sent += (uint64_t)bytes;
+    if (connection->first)
+        offer(connection);
+    else
+        http_watch(connection, connection->watch);
 }
 
 bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count)

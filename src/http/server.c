@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/list.h"
+#include "http/due.h"
 #include "http/listen.h"
 #include "http/owners.h"
 #include "http/strangers.h"
@@ -165,6 +166,7 @@ struct rc http_server_new(struct loop *loop, const struct http_options *options,
     set_periods(server);
     server->sweep_ms = sweep_ms_for(&server->options);
     server->head = buf_init(ANSWER_HEAD_BYTES_MAX);
+    server->dues = http_dues_new(loop);
     server->beat = shared_new(STR(":\n\n"));
     server->ping = shared_new(STR("\x89\x00"));
     server->sweep = timer_new(loop, on_sweep, server);
@@ -256,6 +258,7 @@ void http_server_free(struct http_server *server)
     server->freed = true;
     http_listeners_close(server);
     each_open(server, http_connection_close);
+    http_dues_free(server->dues);
     timer_free(server->sweep);
     if (server->patience)
         timer_free(server->patience);

@@ -64,6 +64,7 @@ struct http_server {
     struct http_options options;
     struct watch_list watches[WATCH_COUNT];
     struct listener *listeners;
+    struct dues *dues;        /* connections that are written when the loop's turn ends */
     struct tls *tls;          /* NULL: it listens nowhere with TLS */
     struct timer *sweep;      /* runs while there are connections */
     int64_t sweep_ms;

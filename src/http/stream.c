@@ -99,8 +99,8 @@ void http_stream_beat(struct http_connection *connection)
     connection->taken = taken;
     if (!connection->first) {
         (void)http_output_share(connection, STR_NONE, connection->server->beat);
-    } else if (++connection->stalls * options->heartbeat_ms >= options->idle_timeout_ms ||
-               connection->stalls == UINT8_MAX) {
+    } else if (!connection->due && (++connection->stalls * options->heartbeat_ms >= options->idle_timeout_ms ||
+                                     connection->stalls == UINT8_MAX)) {
         connection->server->figures.dropped_slow_total++;
         http_connection_break(connection);
     }

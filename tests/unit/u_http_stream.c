@@ -148,6 +148,50 @@ static void test_largest_event(void **state)
     rig_stop(rig);
 }
 
+/* The readers of a crowd are written to by several threads: each gets all events, once and in order, also when others
+ * leave meanwhile. */
+static void test_crowd(void **state)
+{
+    enum { CROWD = 120, LEAVE = 40, EVENTS = 5 };
+    struct rig *rig = rig_start((struct http_options){0});
+    const struct linger reset = {.l_onoff = 1};
+    int fds[CROWD];
+    (void)state;
+    HEARD(heard);
+    for (int i = 0; i < CROWD; i++) {
+        buf_clear(&heard);
+        fds[i] = open_stream(rig, &heard);
+    }
+    for (int round = 0; round < 3; round++) {
+        char target[64];
+        BUF_SCOPE(want, 1 << 20);
+        for (int i = 0; i < EVENTS; i++) {
+            buf_puts(&want, "data: ");
+            for (int j = 6; j < 20 + round; j++)
+                buf_putc(&want, 'e');
+            buf_puts(&want, "\n\n");
+        }
+        buf_putc(&want, 0);
+        (void)snprintf(target, sizeof target, "/emit?bytes=%d&times=%d", 20 + round, EVENTS - 1);
+        for (int i = 0; round == 1 && i < LEAVE; i++) {
+            assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+            (void)close(fds[i]);
+        }
+        tell(rig, target);
+        for (int i = round ? LEAVE : 0; i < CROWD; i++) {
+            buf_clear(&heard);
+            hear_until(fds[i], &heard, want.p);
+            assert_int_equal(heard.n, want.n - 1);
+        }
+    }
+    await_counter(rig, "streams_gone=40 ");
+    tell(rig, "/end");
+    await_counter(rig, "streams=0 ");
+    for (int i = LEAVE; i < CROWD; i++)
+        (void)close(fds[i]);
+    rig_stop(rig);
+}
+
 /* What is queued when a stream is ended still arrives. */
 static void test_end_flushes(void **state)
 {
@@ -174,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_slow_reader_is_dropped),
         cmocka_unit_test(test_stalled_reader_is_dropped),
         cmocka_unit_test(test_largest_event),
+        cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_end_flushes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { RIG_STREAMS_MAX = 16, RIG_WAITERS_MAX = 16, RIG_PATIENCE_MS = 60000 };
+enum { RIG_STREAMS_MAX = 128, RIG_WAITERS_MAX = 16, RIG_PATIENCE_MS = 60000 };
 
 /* Everything but `port`, `path` and `ended` belongs to the server's thread; ask by GET /counters. */
 struct rig {
