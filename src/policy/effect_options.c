@@ -259,8 +259,9 @@ static bool value_tells(const struct studying *s, size_t i, struct str name)
  * with the style `open` only where the option's name or value looks like a file, a command or an address. */
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
-    /* No program has a long option of a single letter. */
-    if ((harmless_everywhere(name) && !several) || (!several && is_long_option(name) && name.n == 3))
+    /* No program has a long option of a single letter, but `ugrep ---` takes its options from .ugrep. */
+    bool letter = is_long_option(name) && name.n == 3 && name.p[2] != '-';
+    if (!several && (harmless_everywhere(name) || letter))
         return;
     e->shows = true; /* an unknown option may be one that shows contents */
     bool closed = !(e->row->styles & STYLE_OPEN);

@@ -129,18 +129,21 @@ void sweep_listed(struct judging *j, const struct node *node)
     j->listed = true;
 }
 
-/* --include='*.py' and the like: no secret ends so. */
+/* --include='*.py' and the like: no secret ends so. Where an --exclude stands before them, grep takes what neither
+ * fits. */
 static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
 {
     bool found = false;
     for (size_t i = 1; i < argv->count; i++) {
         struct str text = argv->words[i].text, mark = STR("--include=*.");
-        if (!str_starts(text, STR("--include")))
+        if (str_starts(text, STR("--exc")) && !str_starts(text, STR("--exclude-d")) && !found)
+            return false;
+        if (!str_starts(text, STR("--inc")))
             continue;
         if (!str_starts(text, mark) || text.n == mark.n)
             return false;
         struct str kind = str_sub(text, mark.n, text.n);
-        if (str_find(kind, '*') < kind.n ||
+        if (ANY(size_t k = 0; k < kind.n; k++, strchr("*?[\\", kind.p[k])) ||
             target_secret(arena_printf(arena, "/x.%.*s", STR_ARG(kind)), false))
             return false;
         found = true;
@@ -186,6 +189,21 @@ static bool compares_trees(struct judging *j, const struct study *study, const s
     return operands > 1 && (outside || is_without_git(j, folder));
 }
 
+/* `diff -N . src` compares the files of two folders, as deep as they are named. */
+static void sweep_folder(struct judging *j, const struct act *act, const struct folder *folder)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    for (size_t i = 0; i < count; i++) {
+        struct folder here = {.path = j->places.project.named, .known = true};
+        struct place place;
+        if (target_literal(targets[i]) && place_of(j, &here, targets[i], &place) && !place.file &&
+            (place.exists || str_eq(targets[i], here.path)))
+            sweep_add(j, SWEEP_ALL, targets[i], 1);
+    }
+}
+
 /* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
  * when the command reads a whole tree (`kind` says which files count there). */
 static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, bool trees,
@@ -228,8 +246,12 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
         kind = looks_at_hidden(j->arena, argv->words, argv->count) ? SWEEP_ALL : SWEEP_SHOWN;
     else if ((lists && !runs) || only_of_a_kind(j->arena, argv))
         kind = SWEEP_NONE;
-    bool trees = compares_trees(j, study, folder);
-    for (const struct act *act = study->acts; act; act = act->next)
+    static const char *const compares[] = {"diff", "colordiff"};
+    bool trees = compares_trees(j, study, folder), folders = STR_IN(table_str(study->table->name), compares);
+    for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
             sweep_word(j, act, kind, trees, folder);
+        if (act->kind == ACT_READS && folders)
+            sweep_folder(j, act, folder);
+    }
 }
