@@ -287,8 +287,8 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
     } else if (!by_option && is_address(value) &&
                !((e->row->styles & STYLE_OPEN) && str_starts(value, STR("http")))) {
         role_talks(e, word, value, true);
-    } else if (!by_option && !e->row->known && effect_leaves_project(value)) {
-        path_act(e, ACT_READS, word, value, false);
+    } else if (!by_option && !e->row->known && effect_leaves_project(is_option(value) ? path : value)) {
+        path_act(e, ACT_READS, word, is_option(value) ? path : value, false); /* npm test -- --config=/x.js */
     }
 }
 
