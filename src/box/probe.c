@@ -1,5 +1,6 @@
 /* Which boundary this machine can make: found by making one. Runs in the server at its start and in `nod doctor`. */
 #include "box/supervisor.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The supervisor wants its descriptors above the numbers it uses itself. */
@@ -54,8 +54,7 @@ static bool try_box(const struct box *box, const char *folder, struct supervisor
         else {
             if (read(report_pipe[0], report, sizeof *report) != sizeof *report)
                 *report = (struct supervisor_report){.word = SUPERVISOR_FAILED, .value = ECHILD};
-            while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                ;
+            (void)process_wait(pid);
         }
     }
     if (out >= 0)

@@ -19,6 +19,7 @@
 #include "http/http.h"
 #include "io/clock.h"
 #include "io/file.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -375,8 +376,7 @@ int agent_box_wait(struct agent_box *box, struct relay_child *child)
         got = read(box->report, &report, sizeof report);
     while (got < 0 && errno == EINTR);
     agent_box_kill(box);
-    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)process_wait(child->pid);
     egress_end(box->egress);
     (void)close(box->report);
     http_client_free(box->client);

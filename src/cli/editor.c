@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "io/file.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -25,13 +25,10 @@ static struct rc run_editor(const char *path, struct err *err)
 {
     char *argv[] = {"sh", "-c", "exec ${0} \"$1\"", (char *)editor_of(), (char *)path, NULL};
     pid_t child;
-    int status = 1;
     int failed = posix_spawnp(&child, "sh", NULL, NULL, argv, environ);
     if (failed)
         return err_set(err, ERR_IO, "cannot start an editor: %s", strerror(failed));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status == 0 ? RC_OK : err_set(err, ERR_IO, "the editor ended with an error");
+    return process_wait(child) == 0 ? RC_OK : err_set(err, ERR_IO, "the editor ended with an error");
 }
 
 static struct rc edit_text(struct arena *arena, const char *name, struct str text, struct str *ret_text,

@@ -2,6 +2,7 @@
 #include "cli/remote.h"
 #include "cli/setup.h"
 #include "io/file.h"
+#include "io/process.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,7 +30,6 @@ static bool has_desktop(void)
 bool setup_page_open(struct cli *cli, struct str link)
 {
     const char *path;
-    int status = 0;
     if (!has_desktop() || !setup_on_path(cli, "xdg-open") || rc_bad(write_leader(cli, link, &path, NULL)))
         return false;
     pid_t pid = fork();
@@ -40,7 +40,8 @@ bool setup_page_open(struct cli *cli, struct str link)
         (void)execlp("xdg-open", "xdg-open", path, (char *)NULL);
         _exit(127);
     }
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int status = process_wait(pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void setup_page_ways(bool reachable)

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,6 @@ struct rc setup_probe(struct cli *cli, const struct agent *agent, struct err *er
         (void)close(probe.out);
     if (probe.pid > 0 && rc_bad(rc))
         (void)kill(-probe.pid, SIGKILL);
-    while (probe.pid > 0 && waitpid(probe.pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)process_wait(probe.pid);
     return rc;
 }

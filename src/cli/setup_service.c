@@ -5,6 +5,7 @@
 #include "cli/remote.h"
 #include "cli/setup.h"
 #include "io/file.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,6 @@ enum { LOOKS = 150, LOOK_US = 100000 };
 /* Whether the program ended with 0; its words are thrown away. */
 static bool succeeds(char *const argv[])
 {
-    int status = 1;
     pid_t pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -31,9 +31,8 @@ static bool succeeds(char *const argv[])
             (void)execvp(argv[0], argv);
         _exit(127);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int status = process_wait(pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static bool systemctl(const char *verb, const char *more, const char *unit)

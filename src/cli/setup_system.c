@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "http/http.h"
 #include "io/file.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,15 +79,14 @@ static struct rc keep(const struct system *s, const char *what, const char *abou
 /* Programs that change users wait for no lock: they are tried again. */
 static struct rc run(const char *const argv[], struct err *err)
 {
-    int status = 0;
+    int status = -1;
     for (int i = 0; i < TRIES; i++) {
         pid_t pid = fork();
         if (pid == 0) {
             (void)execvp(argv[0], (char *const *)argv);
             _exit(127);
         }
-        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        status = process_wait(pid);
         if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
             return RC_OK;
         if (pid > 0 && WEXITSTATUS(status) != LOCK_EXITS && WEXITSTATUS(status) != UPDATE_EXITS)
@@ -120,7 +120,6 @@ static struct rc home_file(struct system *s, const char *user, const char *name,
                            const char **ret_path, struct err *err)
 {
     const struct passwd *who = getpwnam(user);
-    int status = 1;
     if (!who)
         return err_set(err, ERR_NOT_FOUND, "there is no user %s", user);
     struct arena *arena = &s->cli->arena;
@@ -135,9 +134,7 @@ static struct rc home_file(struct system *s, const char *user, const char *name,
                                          : unlink(path) == 0 || errno == ENOENT);
         _exit(done ? 0 : 1);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && status == 0 ? RC_OK : err_set(err, ERR_IO, "%s cannot be changed as %s", path, user);
+    return process_wait(pid) == 0 ? RC_OK : err_set(err, ERR_IO, "%s cannot be changed as %s", path, user);
 }
 
 /* ---- users ---- */

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 1024 };
@@ -85,6 +86,15 @@ bool process_is_called(pid_t pid, const char *name)
     char text[LINE_BYTES];
     struct str rest;
     return str_is(first_word(text, read_small(pid, "cmdline", text), &rest), name);
+}
+
+int process_wait(pid_t pid)
+{
+    int status = -1;
+    pid_t got = pid > 0 ? waitpid(pid, &status, 0) : -1;
+    while (got < 0 && errno == EINTR && pid > 0)
+        got = waitpid(pid, &status, 0);
+    return got < 0 ? -1 : status;
 }
 
 /* In a process group of its own and with default signals: ours are not the program's. */

@@ -29,6 +29,10 @@ enum process_shell process_shell(pid_t pid);
 /* Whether its first word (argv[0]) is this one. */
 bool process_is_called(pid_t pid, const char *name);
 
+/* Waits for the end of a child, whatever signals come in between; its status as waitpid() tells it. -1, which is no
+ * such status: there is no such child (a pid below 1 is none). Blocks. */
+int process_wait(pid_t pid);
+
 /* Starts a program, looked up in PATH unless it is a path, in a process group of its own and with every signal as the
  * system has it. Returns 0 or an errno. */
 int process_spawn(const char *program, char *const *args, char *const *environment,

@@ -93,7 +93,7 @@ static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
         (void)close(pidfd);
     if (got == 0) {
         (void)kill(-pid, SIGKILL);
-        (void)waitpid(pid, &status, 0);
+        (void)process_wait(pid);
         return err_set(err, ERR_UNAVAILABLE, "it was killed after %d seconds", (int)sending->seconds_max);
     }
     sending->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

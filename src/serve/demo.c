@@ -11,6 +11,7 @@
 #include "event/call.h"
 #include "http/http.h"
 #include "io/file.h"
+#include "io/process.h"
 #include "io/system.h"
 #include "serve/serve.h"
 
@@ -19,7 +20,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -45,7 +45,7 @@ void demo_stop(struct demo_child *child)
     if (child->pid <= 0)
         return;
     (void)kill(child->pid, SIGTERM);
-    (void)waitpid(child->pid, NULL, 0);
+    (void)process_wait(child->pid);
     child->pid = 0;
 }
 
@@ -182,7 +182,7 @@ static struct str run(struct player *p, const char *command)
     (void)close(ends[0]);
     if (failed)
         return STR("cannot start sh");
-    (void)waitpid(pid, NULL, 0);
+    (void)process_wait(pid);
     return arena_str(p->arena, (struct str){output, n});
 }
 

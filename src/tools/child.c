@@ -3,6 +3,7 @@
 
 #include "box/supervisor.h"
 #include "egress/egress.h"
+#include "io/process.h"
 #include "tools/link.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -279,8 +279,7 @@ static void wait_for_supervisor(const struct child *child)
 {
     char rest[sizeof(struct supervisor_report)];
     struct pollfd polls = {.fd = child->report, .events = POLLIN};
-    while (child->supervisor >= 0 && waitpid(child->supervisor, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)process_wait(child->supervisor);
     for (int i = 0; child->supervisor < 0 && i < ENDS_ROUNDS && poll(&polls, 1, ENDS_ROUND_MS) >= 0; i++)
         if (polls.revents && read(child->report, rest, sizeof rest) <= 0)
             return;

@@ -329,7 +329,6 @@ static void close_program(void *arg)
 {
     struct stdio_link *link = arg;
     int64_t until_us = clock_steady_us() + END_MS * 1000;
-    int status;
     lock_take(&link->writing);
     close_descriptor(&link->in);
     link->in = -1;
@@ -340,8 +339,7 @@ static void close_program(void *arg)
     lock_drop(&link->lock);
     (void)kill(-link->pid, SIGKILL);
     CHECK(pthread_join(link->reader, NULL) == 0);
-    while (waitpid(link->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    (void)process_wait(link->pid);
     close_descriptor(&link->out);
     close_descriptor(&link->err);
     close_descriptor(&link->pidfd);

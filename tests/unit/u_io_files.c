@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -301,7 +303,6 @@ static void a_process_is_known_by_number_and_start(void **state)
 {
     struct process_id own, child, again;
     pid_t pid, parent;
-    int status;
     (void)state;
     assert_true(process_look(getpid(), &own, &parent));
     assert_int_equal(parent, getppid());
@@ -321,12 +322,47 @@ static void a_process_is_known_by_number_and_start(void **state)
     assert_int_equal(process_shell(pid), SHELL_LINE);
     assert_true(process_is_called(pid, "sh") && !process_is_called(pid, "bash"));
     assert_int_equal(close(pipes[1]), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_int_equal(WEXITSTATUS(process_wait(pid)), 3);
+    assert_int_equal(process_wait(pid), -1);
+    assert_int_equal(process_wait(0), -1);
     assert_false(process_look(pid, &again, &parent) || process_lives(pid));
     assert_int_equal(process_spawn("/none/such", words, environment, &actions, &pid), 2 /* ENOENT */);
     assert_int_equal(posix_spawn_file_actions_destroy(&actions), 0);
     assert_true(close(pipes[0]) == 0 && close(said[0]) == 0 && close(said[1]) == 0);
+}
+
+static int to_child;
+static volatile sig_atomic_t interrupted;
+
+/* The child waits for this. */
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+    assert_int_equal(write(to_child, "\n", 1), 1);
+}
+
+static void a_signal_does_not_end_the_wait_for_a_child(void **state)
+{
+    char *words[] = {"sh", "-c", "read x; exit 3", NULL}, *environment[] = {NULL};
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+    posix_spawn_file_actions_t actions;
+    int pipes[2];
+    pid_t pid;
+    (void)state;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, pipes[0], 0), 0);
+    assert_int_equal(process_spawn("/bin/sh", words, environment, &actions, &pid), 0);
+    to_child = pipes[1];
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_int_equal(WEXITSTATUS(process_wait(pid)), 3);
+    assert_true(interrupted);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(posix_spawn_file_actions_destroy(&actions), 0);
+    assert_true(close(pipes[0]) == 0 && close(pipes[1]) == 0);
 }
 
 static int begin(void **state)
@@ -368,6 +404,7 @@ int main(void)
         FILES_TEST(a_file_is_changed_only_if_it_is_as_it_was_shown),
         FILES_TEST(nothing_is_written_through_a_link),
         FILES_TEST(a_process_is_known_by_number_and_start),
+        FILES_TEST(a_signal_does_not_end_the_wait_for_a_child),
     };
     return cmocka_run_group_tests_name("io files", tests, NULL, NULL);
 }

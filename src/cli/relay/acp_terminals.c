@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "box/supervisor.h"
 #include "io/place.h"
+#include "io/process.h"
 #include "io/system.h"
 
 #include <errno.h>
@@ -112,8 +113,7 @@ static int wait_for_end(struct acp_terminal *terminal)
     do
         got = read(terminal->report, &report, sizeof report);
     while (got < 0 && errno == EINTR);
-    while (waitpid(terminal->supervisor, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)process_wait(terminal->supervisor);
     if (got != sizeof report)
         return SIGKILL; /* in the form of a status of wait(2) */
     if (report.word == SUPERVISOR_ENDED)

@@ -3,6 +3,7 @@
 
 #include "agents/lines.h"
 #include "base/lock.h"
+#include "io/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,12 +143,7 @@ static int shell_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(sta
 
 int relay_child_wait(struct relay_child *child)
 {
-    int status = 0;
-    pid_t pid;
-    do
-        pid = waitpid(child->pid, &status, 0);
-    while (pid < 0 && errno == EINTR);
-    return shell_status(status);
+    return shell_status(process_wait(child->pid));
 }
 
 static bool ends_within(const struct relay_child *child, int ms, int *ret_status)
