@@ -371,10 +371,7 @@ void agent_box_kill(struct agent_box *box)
 int agent_box_wait(struct agent_box *box, struct relay_child *child)
 {
     struct supervisor_report report = {0};
-    ssize_t got;
-    do
-        got = read(box->report, &report, sizeof report);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = file_get(box->report, &report, sizeof report);
     agent_box_kill(box);
     (void)process_wait(child->pid);
     egress_end(box->egress);

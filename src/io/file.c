@@ -72,20 +72,27 @@ struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, str
     if ((uint64_t)st.st_size > bytes_max)
         return err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", path, bytes_max);
     char *text = arena_bytes(arena, (size_t)st.st_size + 1);
-    size_t n = 0;
-    while (n < (size_t)st.st_size) {
-        ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    ssize_t got = file_get(fd, text, (size_t)st.st_size);
+    if (got < 0)
+        return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    text[got] = '\0';
+    *ret_text = (struct str){text, (size_t)got};
+    return RC_OK;
+}
+
+ssize_t file_get(int fd, void *bytes, size_t n)
+{
+    size_t taken = 0;
+    while (taken < n) {
+        ssize_t got = read(fd, (char *)bytes + taken, n - taken);
+        if (got < 0 && errno != EINTR)
+            return -1;
         if (got == 0)
             break;
-        n += (size_t)got;
+        if (got > 0)
+            taken += (size_t)got;
     }
-    text[n] = '\0';
-    *ret_text = (struct str){text, n};
-    return RC_OK;
+    return (ssize_t)taken;
 }
 
 bool file_put(int fd, struct str text)
@@ -131,9 +138,7 @@ static struct rc add_file(struct digest_sum *sum, int fd, const char *path, stru
 {
     char piece[64 << 10];
     for (;;) {
-        ssize_t got = read(fd, piece, sizeof piece);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = file_get(fd, piece, sizeof piece);
         if (got < 0)
             return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
         if (got == 0)

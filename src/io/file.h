@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <sys/types.h>
+
 /* Makes the folder and its parents, those that are missing with mode 0700. */
 struct rc file_make_folders(const char *path, struct err *err);
 /* Makes the folder (and its parents) with mode 0700, and gives one that is there that mode; refuses one that
@@ -15,6 +17,8 @@ struct rc file_own_folder(const char *path, struct err *err);
 /* The whole file, at most bytes_max. ERR_NOT_FOUND when it is not there. */
 struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
                     struct err *err);
+/* Reads so many bytes, fewer only where there are no more. -1: errno says why not. Both may block. */
+ssize_t file_get(int fd, void *bytes, size_t n);
 /* Writes all of it; false: errno says why not. */
 bool file_put(int fd, struct str text);
 /* Writes the text to a temporary file (0600) in the same folder, syncs, and renames it to `path`: after a crash `path`

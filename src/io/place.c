@@ -162,20 +162,12 @@ static struct rc read_all(int fd, struct arena *arena, struct str within, struct
     if (st.st_size > FILE_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "%.*s has %lld bytes, more than the %d that are handled", STR_ARG(within),
                        (long long)st.st_size, FILE_BYTES_MAX);
-    size_t room = (size_t)st.st_size, n = 0;
-    char *text = arena_bytes(arena, room + 1);
-    while (n < room) {
-        ssize_t got = read(fd, text + n, room - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, ERR_IO, "%.*s cannot be read: %s", STR_ARG(within), strerror(errno));
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    text[n] = '\0';
-    *ret_text = (struct str){text, n};
+    char *text = arena_bytes(arena, (size_t)st.st_size + 1);
+    ssize_t got = file_get(fd, text, (size_t)st.st_size);
+    if (got < 0)
+        return err_set(err, ERR_IO, "%.*s cannot be read: %s", STR_ARG(within), strerror(errno));
+    text[got] = '\0';
+    *ret_text = (struct str){text, (size_t)got};
     return RC_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "box/supervisor.h"
 #include "egress/egress.h"
+#include "io/file.h"
 #include "io/process.h"
 #include "tools/link.h"
 
@@ -247,10 +248,7 @@ static void drain(struct child *child, void (*take)(void *arg, struct str text),
 static void read_report(struct child *child)
 {
     struct supervisor_report report;
-    ssize_t got;
-    do {
-        got = read(child->report, &report, sizeof report);
-    } while (got < 0 && errno == EINTR);
+    ssize_t got = file_get(child->report, &report, sizeof report);
     if (got != sizeof report)
         child->status = SIGKILL;
     else if (report.word == SUPERVISOR_ENDED)

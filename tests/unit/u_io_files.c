@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -104,6 +105,22 @@ static void a_file_is_read_whole_or_not_at_all(void **state)
     ok(file_digest(at("five"), &digest, &err));
     assert_true(digest_eq(&digest, &same));
     fails(file_digest(at("none"), &digest, &err), ERR_NOT_FOUND);
+}
+
+/* A pipe or a terminal gives what has come so far. */
+static void what_comes_in_pieces_is_put_together(void **state)
+{
+    char bytes[8] = "";
+    int ends[2];
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    assert_true(file_put(ends[1], STR("ab")) && file_put(ends[1], STR("cd")) && file_put(ends[1], STR("e")));
+    assert_int_equal(file_get(ends[0], bytes, 4), 4);
+    assert_string_equal(bytes, "abcd");
+    assert_int_equal(close(ends[1]), 0);
+    assert_int_equal(file_get(ends[0], bytes, 4), 1); /* there is no more */
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(file_get(-1, bytes, 4), -1);
 }
 
 static void a_folder_of_ours_is_open_to_nobody(void **state)
@@ -394,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FILES_TEST(a_private_file_is_there_whole_and_nobody_elses),
         FILES_TEST(a_file_is_read_whole_or_not_at_all),
+        FILES_TEST(what_comes_in_pieces_is_put_together),
         FILES_TEST(a_folder_of_ours_is_open_to_nobody),
         FILES_TEST(a_lock_is_held_by_one),
         FILES_TEST(links_are_followed_as_the_kernel_does),

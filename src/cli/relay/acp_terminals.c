@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "box/supervisor.h"
+#include "io/file.h"
 #include "io/place.h"
 #include "io/process.h"
 #include "io/system.h"
@@ -109,10 +110,7 @@ static void take_output(struct acp_terminal *terminal)
 static int wait_for_end(struct acp_terminal *terminal)
 {
     struct supervisor_report report = {0};
-    ssize_t got;
-    do
-        got = read(terminal->report, &report, sizeof report);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = file_get(terminal->report, &report, sizeof report);
     (void)process_wait(terminal->supervisor);
     if (got != sizeof report)
         return SIGKILL; /* in the form of a status of wait(2) */
