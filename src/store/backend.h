@@ -70,7 +70,7 @@ struct backend {
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
     /* Optional: called when a group was handed back and no other waits, for work that no answer should wait for. */
     struct rc (*catch_up)(struct backend_handle *writer, struct err *err);
-    /* Called when a reader has been idle for a while: it may free its caches. */
+    /* Optional: called when a reader has been idle for a while: it may free its caches. */
     void (*rest)(struct backend_handle *reader);
 
     /* For a store that other processes write, too; both or none (NULL). `wait` returns when somebody other
