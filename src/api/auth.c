@@ -285,34 +285,30 @@ void exchange_with_session(struct exchange *x, struct str id,
     exchange_look(x, id, session_found);
 }
 
-struct thread_search {
-    struct str thread;
-    void (*then)(struct exchange *x, const struct session *session);
-};
-
 /* Answers 404 both for a thread that is not there and for one that the token may not see: the answer tells neither
  * from the other. */
 static void thread_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     struct exchange *x = op->owner;
-    const struct thread_search *search = x->state;
+    const struct str *thread = x->state;
     if (op->err)
         exchange_fail(x, op->err);
-    else if (!session || !token_may_see(x->token, session) || !session_thread_find(session, search->thread))
+    else if (!session || !token_may_see(x->token, session) || !session_thread_find(session, *thread))
         exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
     else {
         x->session = arena_str(x->arena, session->id);
-        search->then(x, session);
+        x->with_session(x, session);
     }
 }
 
 void exchange_with_thread(struct exchange *x, struct str thread,
                           void (*then)(struct exchange *x, const struct session *session))
 {
-    struct thread_search *search = arena_new(x->arena, struct thread_search);
-    *search = (struct thread_search){thread, then};
-    x->state = search;
+    struct str *wanted = arena_new(x->arena, struct str);
+    *wanted = thread;
+    x->state = wanted;
+    x->with_session = then;
     exchange_look(x, session_of_thread(thread), thread_found);
 }
 
