@@ -85,10 +85,37 @@ void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql)
     (void)sqlite3_reset(handle->statements[sql]);
 }
 
+/* A reader prepares a statement when it first uses it: most are for questions that are seldom asked. The writer has all
+ * of its own from the start. */
+static struct rc make_ready(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err)
+{
+    if (handle->statements[sql])
+        return RC_OK;
+    CHECK(handle->role == BACKEND_READER && statements[sql].roles & FOR_READER);
+    return sqlite_prepare(handle->db, statements[sql].text, &handle->statements[sql], err);
+}
+
+/* NULL: it could not be prepared, and sqlite_step says why. */
+struct sqlite3_stmt *sqlite_ready(struct sqlite_handle *handle, enum sqlite_sql sql)
+{
+    if (rc_bad(make_ready(handle, sql, &(struct err){0})))
+        handle->unready = true;
+    return handle->statements[sql];
+}
+
+/* What should have been bound to a statement that was not ready is lost, also when it can be prepared by now. */
+static struct rc check_ready(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err)
+{
+    bool lost = handle->unready;
+    handle->unready = false;
+    TRY(make_ready(handle, sql, err));
+    return lost ? err_set(err, ERR_UNAVAILABLE, "%s could not be read a moment ago", handle->path) : RC_OK;
+}
+
 /* Resets the statement at its end and after a failure; after a row the caller goes on or resets it. */
 struct rc sqlite_step(struct sqlite_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err)
 {
-    CHECK(handle->statements[sql]);
+    TRY(check_ready(handle, sql, err));
     int code = sqlite3_step(handle->statements[sql]);
     if (code == SQLITE_ROW) {
         *ret_row = true;
@@ -116,19 +143,21 @@ struct rc sqlite_run(struct sqlite_handle *handle, enum sqlite_sql sql, struct e
 /* Binding bytes without a copy fails only by a programming error. */
 void sqlite_bind_int(struct sqlite_handle *handle, enum sqlite_sql sql, int at, int64_t value)
 {
-    CHECK(sqlite3_bind_int64(handle->statements[sql], at, value) == SQLITE_OK);
+    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    CHECK(!statement || sqlite3_bind_int64(statement, at, value) == SQLITE_OK);
 }
 
 void sqlite_bind_str(struct sqlite_handle *handle, enum sqlite_sql sql, int at, struct str value)
 {
-    CHECK(sqlite3_bind_text64(handle->statements[sql], at, value.p ? value.p : "", value.n, SQLITE_STATIC,
-                              SQLITE_UTF8) == SQLITE_OK);
+    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    CHECK(!statement || sqlite3_bind_text64(statement, at, value.p ? value.p : "", value.n, SQLITE_STATIC,
+                                            SQLITE_UTF8) == SQLITE_OK);
 }
 
 void sqlite_bind_blob(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct digest *value)
 {
-    CHECK(sqlite3_bind_blob(handle->statements[sql], at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) ==
-          SQLITE_OK);
+    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    CHECK(!statement || sqlite3_bind_blob(statement, at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK);
 }
 
 struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_stmt **ret_statement,
@@ -181,7 +210,7 @@ struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value
 static struct rc prepare_all(struct sqlite_handle *handle, struct err *err)
 {
     static const unsigned roles[] = {
-        [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_CHECKPOINTER] = 0,
+        [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = 0 /* make_ready */, [BACKEND_CHECKPOINTER] = 0,
         [BACKEND_FOLLOWER] = 0, [BACKEND_GUEST] = FOR_READER,
     };
     for (int i = 0; i < SQL_COUNT; i++)

@@ -40,7 +40,8 @@ struct late_events {
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct sqlite_handle {
     struct sqlite3 *db;
-    struct sqlite3_stmt *statements[SQL_COUNT]; /* NULL: not of this role */
+    struct sqlite3_stmt *statements[SQL_COUNT]; /* NULL: not of this role, or a reader's that was not used yet */
+    bool unready;           /* a reader's: something could not be bound, see sqlite_ready */
     char *path;
     uint64_t device, inode; /* of the file that was opened */
     enum backend_role role;
@@ -72,6 +73,8 @@ static inline const struct sqlite_handle *sqlite_of_const(const struct backend_h
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err);
 /* One step of a kept statement; it is reset when it has no more rows or fails. */
 struct rc sqlite_step(struct sqlite_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err);
+/* The statement, which binding its values prepares, too; NULL: the next step of it fails. */
+struct sqlite3_stmt *sqlite_ready(struct sqlite_handle *handle, enum sqlite_sql sql);
 /* A statement without rows. */
 struct rc sqlite_run(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err);
 void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql);

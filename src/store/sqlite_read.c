@@ -89,10 +89,10 @@ static void bind_page(struct sqlite_answer *answer, enum sqlite_sql sql)
 static struct rc add_gone(struct sqlite_answer *answer, uint64_t after, uint64_t covered, struct err *err)
 {
     struct read *read = answer->read;
-    sqlite3_stmt *statement = answer->handle->statements[SQL_GONE];
     bool row;
     if (read->kinds || covered <= after || covered - after == read->event_count)
         return RC_OK;
+    sqlite3_stmt *statement = sqlite_ready(answer->handle, SQL_GONE);
     sqlite_bind_int(answer->handle, SQL_GONE, 1, clamp(after));
     sqlite_bind_int(answer->handle, SQL_GONE, 2, clamp(covered));
     for (;;) {
@@ -124,7 +124,7 @@ static struct rc add_events_of_session(struct sqlite_answer *answer, enum sqlite
 static struct rc read_events_of_session(struct sqlite_answer *answer, bool *ret_full, struct err *err)
 {
     struct read *read = answer->read;
-    sqlite3_stmt *head = answer->handle->statements[SQL_HEAD];
+    sqlite3_stmt *head = sqlite_ready(answer->handle, SQL_HEAD);
     bool row;
     *ret_full = false;
     sqlite_bind_str(answer->handle, SQL_HEAD, 1, read->session);
@@ -292,7 +292,7 @@ static struct rc read_session(struct sqlite_answer *answer, struct str session, 
 static struct rc read_sessions(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    sqlite3_stmt *statement = answer->handle->statements[SQL_SESSIONS];
+    sqlite3_stmt *statement = sqlite_ready(answer->handle, SQL_SESSIONS);
     bool row;
     sqlite_bind_int(answer->handle, SQL_SESSIONS, 1, read->before ? clamp(read->before) : INT64_MAX);
     sqlite_bind_int(answer->handle, SQL_SESSIONS, 2, page_size(read));
@@ -319,7 +319,7 @@ static struct rc read_session_or_archived(struct sqlite_answer *answer, struct e
 static struct rc read_chains(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    sqlite3_stmt *statement = answer->handle->statements[SQL_CHAINS];
+    sqlite3_stmt *statement = sqlite_ready(answer->handle, SQL_CHAINS);
     bool row;
     sqlite_bind_int(answer->handle, SQL_CHAINS, 1, clamp(read->after));
     sqlite_bind_int(answer->handle, SQL_CHAINS, 2, read->until_ms);
