@@ -128,6 +128,17 @@ void arena_free_with(struct arena *arena, void *owner)
     free(owner);
 }
 
+void *arena_home(size_t block_bytes, size_t bytes, size_t at)
+{
+    struct arena arena = {0};
+    add_block(&arena, block_bytes - sizeof(struct arena_block));
+    char *owner = arena_alloc(&arena, bytes);
+    memcpy(owner + at, &arena, sizeof arena);
+    return owner;
+}
+
+void arena_leave(struct arena arena) { arena_done(&arena); }
+
 struct arena arena_take(struct arena *arena)
 {
     struct arena taken = *arena;

@@ -66,6 +66,12 @@ void arena_free_with(struct arena *arena, void *owner);
 /* Moves everything to the caller and leaves the arena empty. */
 struct arena arena_take(struct arena *arena);
 
+/* A zeroed object in the first block of its own arena, which is its member `member`. The block has one of the sizes of
+ * base/block.h. `arena_leave(owner->arena)` frees both. */
+void *arena_home(size_t block_bytes, size_t bytes, size_t at);
+#define ARENA_HOME(block_bytes, type, member) ((type *)arena_home((block_bytes), sizeof(type), offsetof(type, member)))
+void arena_leave(struct arena arena);
+
 #define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define arena_array(arena, type, count) ((type *)arena_alloc_many((arena), sizeof(type), (count)))
 /* `ARENA_SCOPE(a);` declares an arena that is given back at the end of the block. */

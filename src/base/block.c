@@ -10,10 +10,11 @@ struct kept_block {
     struct kept_block *next;
 };
 
-static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_LARGE_BYTES};
+static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_APPEND_BYTES,
+                               BLOCK_LARGE_BYTES};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 /* As many as are in use while 64 calls wait to be committed; of the large ones fewer, because of their size. */
-static const unsigned kept_most[SIZES] = {64, 64, 64, 16};
+static const unsigned kept_most[SIZES] = {64, 64, 64, 16, 16};
 
 static _Thread_local struct {
     struct kept_block *free[SIZES];
@@ -43,9 +44,11 @@ void *block_take(size_t bytes)
 
 void block_give(void *p, size_t bytes)
 {
-    unsigned list = list_of(bytes);
     struct kept_block *block = p;
-    if (!block || list == SIZES || !kept.on || kept.count[list] == kept_most[list]) {
+    if (!block)
+        return;
+    unsigned list = list_of(bytes);
+    if (list == SIZES || !kept.on || kept.count[list] == kept_most[list]) {
         free(p);
         return;
     }

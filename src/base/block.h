@@ -7,7 +7,13 @@
 #include <stddef.h>
 
 /* The sizes that are kept; a block of any other size is malloc's. */
-enum { BLOCK_FIRST_BYTES = 1016, BLOCK_SMALL_BYTES = 2032, BLOCK_REQUEST_BYTES = 1144, BLOCK_LARGE_BYTES = 8208 };
+enum {
+    BLOCK_FIRST_BYTES = 1016,
+    BLOCK_SMALL_BYTES = 2032,
+    BLOCK_REQUEST_BYTES = 1448, /* a request as long as it waits */
+    BLOCK_APPEND_BYTES = 6128,  /* an append with the events of a call of 1 KB */
+    BLOCK_LARGE_BYTES = 8208,
+};
 
 /* Not zeroed, never NULL. */
 void *block_take(size_t bytes);

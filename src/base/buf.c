@@ -22,7 +22,7 @@ static void grow(struct buf *buf, size_t want)
     bool in_block = buf->cap == BLOCK_SMALL_BYTES;
     size_t cap = buf->cap ? buf->cap : buf->max < FEW_BYTES ? FEW_BYTES : BLOCK_SMALL_BYTES;
     while (cap < want + 1)
-        cap *= 2;
+        cap = cap == BLOCK_SMALL_BYTES ? BLOCK_LARGE_BYTES : cap * 2;
     char *p = in_block || !buf->p ? block_take(cap) : heap_grow(buf->p, cap);
     if (in_block) {
         memcpy(p, buf->p, buf->n);

@@ -1,10 +1,16 @@
 /* Making and freeing what is handed to the store and given back. */
 #include "event/append.h"
+
+#include "base/block.h"
 #include "event/read.h"
 
-struct append *append_new(void) { return heap_new(sizeof(struct append)); }
+struct append *append_new(void) { return ARENA_HOME(BLOCK_APPEND_BYTES, struct append, arena); }
 
-void append_free(struct append *append) { arena_free(append); }
+void append_free(struct append *append)
+{
+    if (append)
+        arena_leave(append->arena);
+}
 
 void append_need(struct append *append, struct need need)
 {

@@ -5,8 +5,6 @@
 #include "base/block.h"
 #include "base/limits.h"
 
-#include <stdlib.h>
-
 /* A body that comes in one piece is copied once, into an arena of the request. */
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
@@ -37,18 +35,11 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* Reserves one block that most requests fit into: a call that waits for a person keeps this block and nothing else of
- * the request. With the arena's own bytes it is of a size that the loop keeps (base/block.h). */
-static void make_room(struct arena *arena)
-{
-    enum { REQUEST_BYTES = BLOCK_REQUEST_BYTES - 16 };
-    arena->at = arena_bytes(arena, REQUEST_BYTES);
-}
-
+/* The reader lies in a block that most requests fit into: a call that waits for a person keeps this block and nothing
+ * else of the request. */
 struct http_reader *http_reader_new(void)
 {
-    struct http_reader *reader = heap_new(sizeof *reader);
-    make_room(&reader->request.arena);
+    struct http_reader *reader = ARENA_HOME(BLOCK_REQUEST_BYTES, struct http_reader, request.arena);
     reader->in = arena_new(&reader->request.spare, struct http_reading);
     llhttp_init(&reader->in->parser, HTTP_REQUEST, &settings);
     reader->in->parser.data = reader;
@@ -64,8 +55,7 @@ void http_reader_free(struct http_reader *reader)
         buf_done(&reader->in->head);
     buf_done(&reader->body);
     arena_done(&reader->request.spare);
-    arena_done(&reader->request.arena);
-    free(reader);
+    arena_leave(reader->request.arena);
 }
 
 /* The bytes are known to belong to this message; llhttp must come to the same end as we did. */
