@@ -80,20 +80,34 @@ static struct map_slot *find(const struct map *map, struct str key, uint64_t has
     }
 }
 
-/* The slot of this key, or NULL. The one that was found last is tried first, without a hash: what happens to a call
- * looks the same few keys up again and again. Threads may read one map at once, so that its number is read and written
- * whole. */
+/* How many slots that were found last a map remembers: twice as many as it has, up to 256. */
+static size_t found_count(size_t cap) { return cap < 128 ? 2 * cap : 256; }
+
+/* Where the slot of this key is remembered. Keys of one kind differ at their end. Two that meet here, which may be
+ * crafted, only cost each other the short way. */
+static uint32_t *found_at(const struct map *map, struct str key)
+{
+    uint64_t end = key.n;
+    if (key.n >= sizeof end)
+        memcpy(&end, key.p + key.n - sizeof end, sizeof end);
+    return &map->found[(end * 0x9e3779b97f4a7c15u) >> 56 & (found_count(map->cap) - 1)];
+}
+
+/* The slot of this key, or NULL. One that was found a moment ago is tried first, without a hash: what happens to the
+ * calls of a few agents looks the same few keys up again and again. Threads may read one map at once, so that a number
+ * is read and written whole. */
 static struct map_slot *seek(const struct map *map, struct str key)
 {
     if (!map->count)
         return NULL;
-    struct map_slot *slot = &map->slots[__atomic_load_n(&map->last, __ATOMIC_RELAXED)];
+    uint32_t *found = found_at(map, key);
+    struct map_slot *slot = &map->slots[__atomic_load_n(found, __ATOMIC_RELAXED)];
     if (slot->value && str_eq((struct str){slot->key, slot->key_bytes}, key))
         return slot;
     slot = find(map, key, map_hash(key));
     if (!slot->value)
         return NULL;
-    __atomic_store_n(&((struct map *)map)->last, (size_t)(slot - map->slots), __ATOMIC_RELAXED);
+    __atomic_store_n(found, (uint32_t)(slot - map->slots), __ATOMIC_RELAXED);
     return slot;
 }
 
@@ -101,7 +115,9 @@ static struct map_slot *seek(const struct map *map, struct str key)
 static void grow(struct map *map)
 {
     struct map bigger = {.cap = map->cap ? map->cap * 2 : 16, .count = map->count};
-    bigger.slots = heap_new(bigger.cap * sizeof *bigger.slots);
+    CHECK(bigger.cap <= UINT32_MAX);
+    bigger.slots = heap_new(bigger.cap * sizeof *bigger.slots + found_count(bigger.cap) * sizeof *bigger.found);
+    bigger.found = (uint32_t *)(void *)(bigger.slots + bigger.cap);
     for (size_t i = 0; i < map->cap; i++) {
         struct map_slot *old = &map->slots[i];
         if (old->value)
@@ -139,7 +155,7 @@ void *map_put_hashed(struct map *map, struct str key, uint64_t hash, void *value
         slot->key_bytes = key.n;
         map->count++;
     }
-    map->last = (size_t)(slot - map->slots);
+    __atomic_store_n(found_at(map, key), (uint32_t)(slot - map->slots), __ATOMIC_RELAXED);
     slot->value = value;
     return before;
 }

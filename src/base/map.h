@@ -14,7 +14,7 @@ struct map {
     struct map_slot *slots;
     size_t cap;
     size_t count;
-    size_t last; /* the slot that was found last */
+    uint32_t *found; /* behind the slots: those that were found last */
 };
 
 void *map_get(const struct map *map, struct str key);
