@@ -1,11 +1,20 @@
 /* Views of bytes (str.h); nothing here allocates. */
 #include "base/str.h"
 
+/* Byte by byte: most words with the same first differ in the second. A NUL in `s` is no end of a word. */
+static inline bool is_word(struct str s, const char *word)
+{
+    size_t at = 0;
+    while (at < s.n && word[at] == s.p[at] && word[at])
+        at++;
+    return at == s.n && !word[at];
+}
+
 size_t str_index(struct str s, const char *const words[], size_t count)
 {
     size_t i = 0;
     char first = s.n ? s.p[0] : '\0'; /* compared first: it tells nearly all words apart */
-    while (i < count && ((words[i] && words[i][0] != first) || !str_is(s, words[i])))
+    while (i < count && (words[i] ? words[i][0] != first || !is_word(s, words[i]) : s.n > 0))
         i++;
     return i;
 }

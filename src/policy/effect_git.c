@@ -92,18 +92,16 @@ static void study_words(struct studying *s, size_t at)
 
 /* ---- contents ---- */
 
-/* Sub-commands that show contents of files: always, or with an option that is marked `shows`. */
-static const char *const show_always[] = {"git show",       "git diff",     "git range-diff", "git diff-pairs",
-                                          "git cat-file",   "git rerere diff"};
-static const char *const show_by_option[] = {"git log",        "git whatchanged", "git reflog", "git reflog show",
-                                             "git diff-tree",  "git diff-index",  "git diff-files", "git stash show",
-                                             "git stash list", "git status",      "git commit",
-                                             "git add",        "git checkout",    "git restore", "git reset",
-                                             "git stash push", "git stash save", "git stash"};
+/* Without "git ". Sub-commands that show contents of files: always, or with an option that is marked `shows`. */
+static const char *const show_always[] = {"show", "diff", "range-diff", "diff-pairs", "cat-file", "rerere diff"};
+static const char *const show_by_option[] = {"log",        "whatchanged", "reflog",     "reflog show", "diff-tree",
+                                             "diff-index", "diff-files",  "stash show", "stash list",  "status",
+                                             "commit",     "add",         "checkout",   "restore",     "reset",
+                                             "stash push", "stash save",  "stash"};
 /* Those that show a folder of a revision as a list of names. */
-static const char *const show_files[] = {"git show", "git cat-file"};
+static const char *const show_files[] = {"show", "cat-file"};
 /* Those that copy the whole repository to an address, which may be a folder. */
-static const char *const copy_all[] = {"git clone", "git push"};
+static const char *const copy_all[] = {"clone", "push"};
 
 /* Whether the word names one file of a revision (`HEAD~1:src/a.c`) or, behind `--`, a path without a pattern. */
 static bool limits(const struct word *word, bool behind_dashes)
@@ -150,6 +148,9 @@ void effect_shows_all(struct effects *e)
 void effect_git_contents(struct effects *e)
 {
     struct str name = table_str(e->row->name);
+    if (!str_starts(name, STR("git ")))
+        return;
+    name = str_sub(name, 4, name.n);
     bool always = STR_IN(name, show_always) && !e->names_only;
     bool able = STR_IN(name, show_always) || STR_IN(name, show_by_option);
     bool shows = always || (able && e->shows);
