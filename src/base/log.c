@@ -18,6 +18,8 @@ enum log_level log_level_now = LOG_INFO;
 static bool json_lines;
 
 static const char *const names[] = {"error", "warn", "info", "debug", "trace"};
+static const struct str beginnings[] = {STR(" level=error msg="), STR(" level=warn msg="), STR(" level=info msg="),
+                                        STR(" level=debug msg="), STR(" level=trace msg=")};
 
 void log_setup(enum log_level level, bool as_json)
 {
@@ -53,37 +55,57 @@ static bool needs_quotes(struct str s)
     return utf8_first_of_16(quoted) < 16;
 }
 
+/* In quotes where it needs them. */
 static void put_text(struct buf *line, struct str s)
 {
-    if (needs_quotes(s)) {
-        struct json_out out = json_out(line);
+    struct json_out out = json_out(line);
+    if (needs_quotes(s))
         json_put_str(&out, s);
-    } else {
-        buf_put(line, s);
-    }
+    else
+        json_put_raw(&out, s);
 }
 
 /* " key=", in one piece. */
-static void put_key(struct buf *line, struct str key)
+static inline void put_key(struct buf *line, const char *key)
 {
-    char *to = buf_room(line, key.n + 2);
+    size_t n = strlen(key);
+    char *to = buf_room(line, n + 2);
     if (!to)
         return;
     *to++ = ' ';
-    memcpy(to, key.p, key.n);
-    to[key.n] = '=';
-    line->n += key.n + 2;
+    memcpy(to, key, n);
+    to[n] = '=';
+    line->n += n + 2;
+}
+
+/* The same second is written again and again. Each thread has its own. */
+static void put_time(struct buf *line, int64_t now_ms)
+{
+    static _Thread_local char stamp[STAMP_BYTES];
+    static _Thread_local int64_t second = -1;
+    enum { MS_AT = sizeof "2026-01-01T00:00:00." - 1, BYTES = MS_AT + sizeof "000Z" - 1 };
+    if (now_ms < 0 || now_ms / 1000 != second) {
+        stamp_format(now_ms, stamp);
+        second = now_ms / 1000;
+    }
+    unsigned ms = (unsigned)(now_ms % 1000);
+    if (now_ms >= 0) {
+        stamp[MS_AT] = (char)('0' + ms / 100);
+        stamp[MS_AT + 1] = (char)('0' + ms / 10 % 10);
+        stamp[MS_AT + 2] = (char)('0' + ms % 10);
+    }
+    buf_put(line, (struct str){stamp, BYTES});
 }
 
 static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
                        const struct log_field *fields)
 {
-    char stamp[STAMP_BYTES];
-    stamp_format(now_ms, stamp);
-    BUF_ADD(line, STR("time="), str_of(stamp), STR(" level="), str_of(names[level]), STR(" msg="));
+    buf_put(line, STR("time="));
+    put_time(line, now_ms);
+    buf_put(line, beginnings[level]);
     put_text(line, str_of(what));
     for (; fields->key; fields++) {
-        put_key(line, str_of(fields->key));
+        put_key(line, fields->key);
         if (fields->is_number)
             buf_i64(line, fields->number);
         else
