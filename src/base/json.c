@@ -163,11 +163,46 @@ static const char *find_close(const char *from, const char *end)
     return NULL;
 }
 
+/* Decodes 32 bytes or one more, of which those in `bits` are not plain; 32 bytes behind them can be read, and `to` has
+ * room for as many. Returns how many were read: less than 32 up to something that is neither plain nor a simple
+ * escape. */
+static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bits)
+{
+    char *to = *at, simple;
+    size_t done = 0;
+    while (bits) {
+        size_t n = (size_t)__builtin_ctz(bits);
+        to += n - done;
+        done = n;
+        if (from[n] != '\\' || !(simple = simple_escapes[(unsigned char)from[n + 1]])) {
+            *at = to;
+            return done;
+        }
+        *to++ = simple;
+        done += 2;
+        memcpy(to, from + done, 32); /* what follows, as if it were plain */
+        bits &= ~3u << n;
+    }
+    if (done < 32) {
+        to += 32 - done;
+        done = 32;
+    }
+    *at = to;
+    return done;
+}
+
 /* Plain bytes and simple escapes, up to something else or the end. */
 static inline char *copy_simple(char *to, const char **from, const char *end)
 {
     const char *at = *from;
     char simple;
+    while (end - at >= 66) { /* 33, and 32 behind them */
+        uint32_t bits = utf8_copy_32(to, at);
+        size_t n = copy_simple_of_32(&to, at, bits);
+        at += n;
+        if (n < 32)
+            break;
+    }
     for (;;) {
         size_t n = utf8_copy_plain(to, (struct str){at, (size_t)(end - at)});
         to += n;

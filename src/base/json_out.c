@@ -106,11 +106,42 @@ static size_t escape_sequence(struct buf *buf, struct str s)
 
 enum { AT_ONCE_BYTES = 4096 };
 
+/* Writes 32 bytes, of which those in `bits` need an escape; 32 bytes behind them can be read, too. Returns how many were
+ * written: up to a byte whose escape is not two bytes long. */
+static inline size_t copy_escapes_of_32(char **at, const char *from, uint32_t bits)
+{
+    char *to = *at;
+    size_t done = 0;
+    while (bits) {
+        size_t n = (size_t)__builtin_ctz(bits);
+        char letter = escape_letters[(unsigned char)from[n]];
+        to += n - done;
+        done = n;
+        if (!letter)
+            break;
+        to[0] = '\\';
+        to[1] = letter;
+        to += 2;
+        done++;
+        memcpy(to, from + done, 32); /* what follows, as if it were plain */
+        bits &= bits - 1;
+    }
+    *at = bits ? to : to + (32 - done);
+    return bits ? done : 32;
+}
+
 /* Writes the beginning of a text and returns how much: up to a byte whose escape is not two bytes long. */
 static inline size_t copy_escaped(char **at, struct str s)
 {
     char *to = *at, letter;
     size_t i = 0;
+    while (s.n - i >= 64) {
+        uint32_t bits = utf8_copy_32(to, s.p + i);
+        size_t n = copy_escapes_of_32(&to, s.p + i, bits);
+        i += n;
+        if (n < 32)
+            break;
+    }
     for (;;) {
         size_t n = utf8_copy_plain(to, (struct str){s.p + i, s.n - i});
         to += n;

@@ -64,23 +64,23 @@ size_t utf8_plain(struct str s)
     return i + utf8_plain_short((struct str){s.p + i, s.n - i});
 }
 
-/* Which of 16 bytes are no visible ASCII, blank, tab or newline; one more than 0x7f is negative. */
-static utf8_sixteen unseen(utf8_sixteen bytes)
+/* Which of 16 bytes are visible ASCII, blank, tab or newline; one more than 0x7f is negative. */
+static utf8_sixteen seen(utf8_sixteen bytes)
 {
     utf8_sixteen more = (utf8_sixteen)((unsigned char __attribute__((vector_size(16))))bytes + 1);
-    return (utf8_sixteen)((more < 0x21) & (bytes != '\n') & (bytes != '\t'));
+    return (utf8_sixteen)((more > 0x20) | (bytes == '\n') | (bytes == '\t'));
 }
 
 bool utf8_only_seen(struct str s)
 {
-    utf8_sixteen bad = {0};
+    utf8_sixteen all = (utf8_sixteen){0} == 0;
     size_t i = 0;
     for (; s.n - i >= 64; i += 64)
-        bad |= unseen(utf8_load_16(s.p + i)) | unseen(utf8_load_16(s.p + i + 16)) |
-               unseen(utf8_load_16(s.p + i + 32)) | unseen(utf8_load_16(s.p + i + 48));
+        all &= seen(utf8_load_16(s.p + i)) & seen(utf8_load_16(s.p + i + 16)) & seen(utf8_load_16(s.p + i + 32)) &
+               seen(utf8_load_16(s.p + i + 48));
     for (; s.n - i >= 16; i += 16)
-        bad |= unseen(utf8_load_16(s.p + i));
-    bool fine = utf8_first_of_16(bad) == 16;
+        all &= seen(utf8_load_16(s.p + i));
+    bool fine = utf8_first_of_16(~all) == 16;
     for (; fine && i < s.n; i++)
         fine = (s.p[i] >= ' ' && s.p[i] < 0x7f) || s.p[i] == '\n' || s.p[i] == '\t';
     return fine;

@@ -50,6 +50,19 @@ static inline size_t utf8_first_of_16(utf8_sixteen held)
 #endif
 }
 
+/* Bit n: the comparison held for byte n. */
+static inline unsigned utf8_bits_of_16(utf8_sixteen held)
+{
+#ifdef __SSE2__
+    return (unsigned)__builtin_ia32_pmovmskb128((char __attribute__((vector_size(16))))held);
+#else
+    unsigned bits = 0;
+    for (unsigned i = 0; i < 16; i++)
+        bits |= (unsigned)(held[i] & 1) << i;
+    return bits;
+#endif
+}
+
 static inline utf8_sixteen utf8_load_16(const char *p)
 {
     utf8_sixteen bytes;
@@ -62,6 +75,15 @@ static inline utf8_sixteen utf8_not_plain(utf8_sixteen bytes)
 {
     utf8_sixteen more = (utf8_sixteen)((unsigned char __attribute__((vector_size(16))))bytes + 1);
     return (utf8_sixteen)((more < 0x21) | (bytes == '"') | (bytes == '\\'));
+}
+
+/* Copies 32 bytes; bit n: byte n is not plain. */
+static inline uint32_t utf8_copy_32(char *to, const char *from)
+{
+    utf8_sixteen first = utf8_load_16(from), second = utf8_load_16(from + 16);
+    memcpy(to, &first, 16);
+    memcpy(to + 16, &second, 16);
+    return utf8_bits_of_16(utf8_not_plain(first)) | (uint32_t)utf8_bits_of_16(utf8_not_plain(second)) << 16;
 }
 
 /* How many of 16 bytes stand before the first that is not plain. */
@@ -118,9 +140,13 @@ __attribute__((always_inline)) static inline size_t utf8_copy_plain(char *to, st
     }
     if (i == s.n)
         return i;
-    struct str rest = {s.p + i, s.n - i};
-    utf8_copy_short(to + i, rest);
-    return i + utf8_plain_short(rest);
+    if (i) { /* the last 16 overlap those before, which are plain */
+        utf8_sixteen bytes = utf8_load_16(s.p + s.n - 16);
+        memcpy(to + s.n - 16, &bytes, 16);
+        return s.n - 16 + utf8_plain_of_16(bytes);
+    }
+    utf8_copy_short(to, s);
+    return utf8_plain_short(s);
 }
 
 #endif
