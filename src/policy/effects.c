@@ -43,9 +43,13 @@ static size_t name_bound(struct str name)
 
 const struct table_row *effects_exact(struct str name)
 {
-    size_t at = name_bound(name);
-    bool found = at < table_name_count && compare_name(name, table_text + table_names[at].name) == 0;
-    return found ? &table_rows[table_names[at].row] : NULL;
+    for (size_t at = table_hash(name.p, name.n);; at++) {
+        unsigned number = table_places[at & (table_place_count - 1)];
+        if (!number)
+            return NULL;
+        if (compare_name(name, table_text + table_names[number - 1].name) == 0)
+            return &table_rows[table_names[number - 1].row];
+    }
 }
 
 bool effects_has_prefix(struct str start)

@@ -168,6 +168,29 @@ static int compare_names(const void *left, const void *right)
     return strcmp(((const struct named_row *)left)->name, ((const struct named_row *)right)->name);
 }
 
+static void write_places(FILE *out, const struct named_row *all, size_t count)
+{
+    size_t room = 1;
+    while (room < 2 * count)
+        room *= 2;
+    uint16_t *places = calloc(room, sizeof *places);
+    if (!places || count >= UINT16_MAX) {
+        (void)fprintf(stderr, "table_make: no room for %zu names\n", count);
+        exit(1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = table_hash(all[i].name, strlen(all[i].name)) & (room - 1);
+        while (places[at])
+            at = (at + 1) & (room - 1);
+        places[at] = (uint16_t)(i + 1);
+    }
+    (void)fprintf(out, "const size_t table_place_count = %zu;\nconst uint16_t table_places[] = {\n", room);
+    for (size_t i = 0; i < room; i++)
+        (void)fprintf(out, "%u,%s", places[i], i % 16 == 15 ? "\n" : "");
+    (void)fprintf(out, "};\n");
+    free(places);
+}
+
 /* Sorted as bytes, in the order that name_bound of effects.c searches. */
 static void write_names(FILE *out)
 {
@@ -184,6 +207,7 @@ static void write_names(FILE *out)
     for (size_t i = 0; i < count; i++)
         (void)fprintf(out, "{%u,%zu},\n", put_text(all[i].name), all[i].row);
     (void)fprintf(out, "{0}};\n");
+    write_places(out, all, count);
 }
 
 /* Written as characters: compilers need not accept a string literal of this size. */
