@@ -71,6 +71,35 @@ static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool 
     return RC_OK;
 }
 
+/* Whether llhttp does nothing with a field of this name but to look at its letters, which header_check.c has done more
+ * strictly. Those that it acts on begin with a C, P, T or U. */
+static bool means_nothing(struct str name)
+{
+    switch (str_lower(name.p[0])) {
+    case 'c': return str_same_letters(name, STR("content-type"));
+    case 'p': case 't': return false;
+    case 'u': return str_same_letters(name, STR("user-agent"));
+    default: return true;
+    }
+}
+
+/* llhttp reads the request line and all fields that could say where the message ends. */
+static struct rc feed_parser_head(struct http_reader *reader, struct str block, const struct http_head *head,
+                                  struct err *err)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!means_nothing(head->headers[i].name))
+            continue;
+        bool more = i + 1 < head->header_count;
+        size_t line = (size_t)(head->headers[i].name.p - block.p);
+        if (from < line)
+            TRY(feed_parser(reader, str_sub(block, from, line), false, err));
+        from = more ? (size_t)(head->headers[i + 1].name.p - block.p) : block.n - 2;
+    }
+    return feed_parser(reader, str_sub(block, from, block.n), !head->chunked && head->content_length == 0, err);
+}
+
 /* Cuts the target at '?' and decodes the path. Handlers keep parts of it, so it outlives the head. */
 static struct rc take_target(struct http_request *request, struct str target, struct err *err)
 {
@@ -102,7 +131,7 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
     reader->wants_continue = head.wants_continue;
     reader->head_only = str_eq(head.method, STR("HEAD"));
     reader->progress = HTTP_IN_BODY;
-    return feed_parser(reader, block, !head.chunked && head.content_length == 0, err);
+    return feed_parser_head(reader, block, &head, err);
 }
 
 /* Finds the end of the header block in the bytes so far; keeps them when more are needed. */
