@@ -15,7 +15,7 @@ static const char *const several_why = "a shortened option of it fits several op
 
 static int compare(struct str name, const struct table_option *option)
 {
-    return str_cmp(name, table_str(option->name));
+    return table_compare(name, table_text + option->name);
 }
 
 /* Index of the first option of the row whose name is not less than `name`. */

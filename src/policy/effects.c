@@ -14,18 +14,10 @@
 #include "policy/effects.h"
 
 #include "base/err.h"
+#include "policy/table_hash.h"
 #include "policy/target.h"
 
 /* ---- rows ---- */
-
-/* The order of the table's names, without their lengths: most differ in their first letters. */
-static int compare_name(struct str name, const char *text)
-{
-    for (size_t i = 0; i < name.n; i++)
-        if (name.p[i] != text[i] || !text[i])
-            return (unsigned char)name.p[i] < (unsigned char)text[i] ? -1 : 1;
-    return text[name.n] ? -1 : 0;
-}
 
 /* Index of the first name of the table that is not less than `name`. */
 static size_t name_bound(struct str name)
@@ -33,7 +25,7 @@ static size_t name_bound(struct str name)
     size_t from = 0, to = table_name_count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (compare_name(name, table_text + table_names[middle].name) > 0)
+        if (table_compare(name, table_text + table_names[middle].name) > 0)
             from = middle + 1;
         else
             to = middle;
@@ -47,7 +39,7 @@ const struct table_row *effects_exact(struct str name)
         unsigned number = table_places[at & (table_place_count - 1)];
         if (!number)
             return NULL;
-        if (compare_name(name, table_text + table_names[number - 1].name) == 0)
+        if (table_compare(name, table_text + table_names[number - 1].name) == 0)
             return &table_rows[table_names[number - 1].row];
     }
 }

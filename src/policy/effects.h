@@ -14,6 +14,15 @@ const struct table_row *effects_exact(struct str name);
 const struct table_row *effects_dashed_row(struct str name);
 /* Whether a row's name begins with `start`. */
 bool effects_has_prefix(struct str start);
+/* The order of the table's texts, without their lengths: most differ in their first letters. */
+static inline int table_compare(struct str name, const char *text)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (name.p[i] != text[i] || !text[i])
+            return (unsigned char)name.p[i] < (unsigned char)text[i] ? -1 : 1;
+    return text[name.n] ? -1 : 0;
+}
+
 static inline struct str table_str(uint32_t at) { return str_of(table_text + at); }
 static inline const struct table_lists *row_lists(const struct table_row *row) { return &table_lists[row->lists]; }
 

@@ -194,18 +194,6 @@ extern const char table_text[]; /* offset 0 is the empty string */
 extern const struct table_name table_names[];
 extern const struct table_row table_rows[];
 extern const size_t table_name_count, table_row_count;
-/* A hash table of the names: the number of a name plus one, or 0; one that is taken is in the next free place. */
-extern const uint16_t table_places[];
-extern const size_t table_place_count; /* a power of two, more than the names */
-
-/* FNV-1a: nobody can choose the table's names. */
-static inline uint32_t table_hash(const char *name, size_t bytes)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
-    return hash ^ hash >> 15;
-}
 extern const struct table_option table_options[];
 extern const struct table_operand table_operands[];
 extern const struct table_lists table_lists[];

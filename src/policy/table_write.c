@@ -1,5 +1,6 @@
 /* The output of table_make: rows and options as static arrays, texts once, names sorted. The arrays hold
  * offsets and no pointers, so that the program needs no relocation and shares the pages between processes. */
+#include "policy/table_hash.h"
 #include "policy/table_make.h"
 
 #include <errno.h>
@@ -226,7 +227,8 @@ void table_write(const char *path)
         (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
         exit(1);
     }
-    (void)fprintf(out, "/* Made by table_make from marks and facts. */\n#include \"policy/table.h\"\n");
+    (void)fprintf(out, "/* Made by table_make from marks and facts. */\n#include \"policy/table.h\"\n"
+                       "#include \"policy/table_hash.h\"\n");
     size_t *options = write_options(out), *operands = write_operands(out), *lists = write_lists(out);
     write_rows(out, options, operands, lists);
     write_names(out);
