@@ -9,7 +9,7 @@
 
 static inline bool fits(const struct buf *buf, size_t bytes)
 {
-    return bytes < buf->cap - buf->n && buf->n + bytes <= buf->max && !buf->over;
+    return buf->n + bytes < buf->end; /* one less than would do: an empty buffer has no room for nothing */
 }
 
 /* As buf_room, without a call when there is room already: for the many short pieces that JSON is made of. */
@@ -106,8 +106,8 @@ static size_t escape_sequence(struct buf *buf, struct str s)
 
 enum { AT_ONCE_BYTES = 4096 };
 
-/* Writes 32 bytes, of which those in `bits` need an escape; 32 bytes behind them can be read, too. Returns how many were
- * written: up to a byte whose escape is not two bytes long. */
+/* Writes 32 bytes, of which those in `bits` need an escape; 32 bytes behind them can be read, too. Returns how many
+ * were written: up to a byte whose escape is not two bytes long. */
 static inline size_t copy_escapes_of_32(char **at, const char *from, uint32_t bits)
 {
     char *to = *at;

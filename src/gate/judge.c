@@ -68,11 +68,11 @@ static bool is_revoked(struct op *op, struct str by)
 }
 
 /* Rules change; the history of a call tells what they said when it was asked. */
-static struct str write_shown(struct arena *arena, const struct verdict *verdict)
+static struct str write_shown(struct arena *arena, const struct verdict *verdict, const struct json *input)
 {
     JSON_SCOPE(buf, out, SHOWN_KEPT_BYTES);
     json_open(&out, '{');
-    verdict_write_parts(&out, verdict);
+    verdict_write_parts(&out, verdict, input);
     json_close(&out, '}');
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
@@ -128,7 +128,7 @@ void judge_ask(struct op *op, struct arena *scratch)
     find_uses(gate, ask, scratch);
     bool asks = verdict->effect == EFFECT_ASK && !ask->only_rules && !ask->left_to_agent;
     if (asks)
-        ask->shown = write_shown(scratch, verdict); /* until it is kept, as the verdict */
+        ask->shown = write_shown(scratch, verdict, ask->input); /* until it is kept, as the verdict */
     if (asks && look_wants(gate, op->session, ask, &facts))
         ask->look_root = arena_str(op->arena, op->session->cwd);
     uint64_t bytes = ask->input->raw.n + ask->preview.n + ask->in_file.n;

@@ -28,7 +28,7 @@ static struct str judged(struct gate *gate, struct arena *arena, const struct op
     struct question question = gate_question(gate, arena, slot->session, facts, cwd);
     struct verdict verdict = policy_judge(arena, &question);
     verdict_write_suggestions(&out, arena, &question);
-    verdict_write_parts(&out, &verdict);
+    verdict_write_parts(&out, &verdict, facts->input);
     if (!str_empty(open->brief)) /* a large call is looked at once; what is remembered stays small */
         return arena_str(arena, buf_str(&buf));
     free(open->judged);

@@ -269,10 +269,21 @@ static void write_risk(struct json_out *out, unsigned risk)
     json_close(out, ']');
 }
 
-static void write_part(struct json_out *out, const struct verdict_part *part)
+/* A part is often all of the command, whose bytes are there as they would be written. */
+static void write_text(struct json_out *out, struct str text, const struct json *input)
+{
+    const struct json *member = input ? input->first : NULL;
+    while (member && (!member->usual || member->text.p != text.p || member->text.n != text.n))
+        member = member->next;
+    json_member_raw(out, "text", member ? member->raw : STR_NONE);
+    if (!member)
+        json_member(out, "text", text);
+}
+
+static void write_part(struct json_out *out, const struct verdict_part *part, const struct json *input)
 {
     json_open(out, '{');
-    json_member(out, "text", part->text);
+    write_text(out, part->text, input);
     json_member(out, "operator", part->operator);
     json_member(out, "effect", str_of(effect_name(part->effect)));
     json_member(out, "rule", part->rule.text);
@@ -284,8 +295,9 @@ static void write_part(struct json_out *out, const struct verdict_part *part)
     json_close(out, '}');
 }
 
-/* Parts and risk as the page and the terminal show them; written for every call that waits. */
-void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
+/* Parts and risk as the page and the terminal show them; written for every call that waits. `input` is the call's, in
+ * which the texts of the verdict stand. */
+void verdict_write_parts(struct json_out *out, const struct verdict *verdict, const struct json *input)
 {
     write_risk(out, verdict->risk);
     json_member_bool(out, "risky", verdict->risky);
@@ -297,7 +309,7 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
         return;
     json_open_member(out, "parts", '[');
     for (size_t i = 0; i < verdict->part_count; i++)
-        write_part(out, &verdict->parts[i]);
+        write_part(out, &verdict->parts[i], input);
     json_close(out, ']');
 }
 
@@ -335,7 +347,7 @@ void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, 
     JSON_LIST(out, "rules")
         for (size_t i = 0; i < verdict.rule_count; i++)
             write_rule(out, &verdict.rules[i]);
-    verdict_write_parts(out, &verdict);
+    verdict_write_parts(out, &verdict, explain->input);
     verdict_write_suggestions(out, arena, &question);
     json_close(out, '}');
 }

@@ -42,6 +42,66 @@ static void commas(void **state)
                         "\"t\":\"1970-01-01T00:00:00.000Z\",\"k\\\"y\":\"1970-01-01T00:00:00.001Z\"}");
 }
 
+/* What stands for itself, what has an escape of two bytes, and what is written in another way than many read it. */
+static const struct {
+    const char *text, *written, *also;
+} pieces[] = {
+    {"a", "a", NULL},
+    {"Z9 ", "Z9 ", NULL},
+    {"~", "~", NULL},
+    {"\"", "\\\"", NULL},
+    {"\\", "\\\\", NULL},
+    {"\n", "\\n", NULL},
+    {"\t", "\\t", NULL},
+    {"\r", "\\r", NULL},
+    {"/", "/", "\\/"},
+    {"\b", "\\u0008", "\\b"},
+    {"\f", "\\u000c", "\\f"},
+    {"\x7f", "\\u007f", "\x7f"},
+    {"\u00fc", "\u00fc", "\\u00fc"},
+    {"x", "x", "\\u0078"},
+};
+enum { PIECES = sizeof pieces / sizeof *pieces, USUAL_PIECES = 8 };
+
+/* Texts of all lengths around the 16, 32 and 64 bytes that are looked at together, with escapes at all places. */
+static void escapes_at_every_place(void **state)
+{
+    (void)state;
+    uint32_t random = 4711;
+    for (unsigned round = 0; round < 20000; round++) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(text, 4000);
+        BUF_SCOPE(wanted, 4000);
+        BUF_SCOPE(read, 4000);
+        JSON_SCOPE(got, out, 4000);
+        unsigned length = round % 200, rare = round / 200 % 8 * 4 + 1, kinds = round % 2 ? PIECES : USUAL_PIECES;
+        bool escapes = false, odd = false;
+        buf_putc(&wanted, '"');
+        buf_putc(&read, '"');
+        for (unsigned i = 0; i < length; i++) {
+            random = random * 1664525u + 1013904223u;
+            unsigned kind = (random >> 8) % rare ? (random >> 16) % 2 : (random >> 16) % kinds;
+            bool otherwise = pieces[kind].also && random >> 31;
+            buf_puts(&text, pieces[kind].text);
+            buf_puts(&wanted, pieces[kind].written);
+            buf_puts(&read, otherwise ? pieces[kind].also : pieces[kind].written);
+            escapes = escapes || (otherwise ? pieces[kind].also : pieces[kind].written)[0] == '\\';
+            odd = odd || otherwise;
+        }
+        buf_putc(&wanted, '"');
+        buf_putc(&read, '"');
+        json_put_str(&out, buf_str(&text));
+        assert_true(str_eq(buf_str(&got), buf_str(&wanted)));
+        const struct json *value;
+        assert_int_equal(json_parse(&arena, buf_str(&read), &value, NULL).code, ERR_OK);
+        assert_true(str_eq(value->text, buf_str(&text)));
+        if (value->usual)
+            assert_true(str_eq(value->raw, buf_str(&wanted)));
+        if (kinds == USUAL_PIECES)
+            assert_true(value->usual == escapes && !odd);
+    }
+}
+
 static void empty_members_are_left_out(void **state)
 {
     (void)state;
@@ -230,7 +290,9 @@ static void doubles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commas),  cmocka_unit_test(empty_members_are_left_out),
+        cmocka_unit_test(commas),
+        cmocka_unit_test(escapes_at_every_place),
+        cmocka_unit_test(empty_members_are_left_out),
         cmocka_unit_test(objects_as_expressions), cmocka_unit_test(lists_of_a_statement),
         cmocka_unit_test(members_that_may_be_empty), cmocka_unit_test(members_of_another_object),
         cmocka_unit_test(strings), cmocka_unit_test(strings_come_back),
