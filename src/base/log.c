@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/local.h"
 #include "base/stamp.h"
 #include "base/utf8.h"
 
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 /* A value is cut at its limit, and a byte becomes at most six: so every line fits and ends as a line. */
-enum { VALUE_BYTES_MAX = 8 << 10, WAITING_BYTES_MAX = 16 << 10, LINE_BYTES_MAX = 1 << 20 };
+enum { KEY_BYTES_MAX = 30, VALUE_BYTES_MAX = 8 << 10, WAITING_BYTES_MAX = 16 << 10, LINE_BYTES_MAX = 1 << 20 };
 
 enum log_level log_level_now = LOG_INFO;
 static bool json_lines;
@@ -38,44 +39,53 @@ static utf8_sixteen quoted_of_16(utf8_sixteen bytes)
     return utf8_not_plain(bytes) | (utf8_sixteen)((bytes == ' ') | (bytes == '='));
 }
 
-/* Most are ids, which are looked at 16 bytes at once; the last 16 overlap those before. Of a shorter text both ends are
- * looked at. */
-static bool needs_quotes(struct str s)
+/* Copies a text and tells whether it must stand in quotes instead. Most are ids: 16 bytes at once, and the last 16
+ * overlap those before; of a shorter text both ends are looked at. */
+static inline bool copy_bare(char *to, struct str s)
 {
     utf8_sixteen quoted = {0};
-    if (s.n < 4)
-        return s.n == 0 || utf8_plain(s) < s.n || memchr(s.p, ' ', s.n) || memchr(s.p, '=', s.n);
-    if (s.n < 8)
-        return utf8_first_of_16(quoted_of_16(utf8_load_ends(s, 4))) < 8;
-    if (s.n < 16)
-        return utf8_first_of_16(quoted_of_16(utf8_load_ends(s, 8))) < 16;
-    for (size_t i = 0; i + 16 < s.n; i += 16)
-        quoted |= quoted_of_16(utf8_load_16(s.p + i));
-    quoted |= quoted_of_16(utf8_load_16(s.p + s.n - 16));
-    return utf8_first_of_16(quoted) < 16;
+    if (s.n < 4) {
+        utf8_copy_short(to, s);
+        return s.n > 0 && utf8_plain(s) == s.n && !memchr(s.p, ' ', s.n) && !memchr(s.p, '=', s.n);
+    }
+    if (s.n < 16) {
+        utf8_copy_short(to, s);
+        quoted = quoted_of_16(s.n < 8 ? utf8_load_ends(s, 4) : utf8_load_ends(s, 8));
+        return utf8_first_of_16(quoted) >= (s.n < 8 ? 8 : 16);
+    }
+    for (size_t i = 0; i < s.n; i += 16) {
+        size_t at = i + 16 <= s.n ? i : s.n - 16;
+        utf8_sixteen bytes = utf8_load_16(s.p + at);
+        memcpy(to + at, &bytes, 16);
+        quoted |= quoted_of_16(bytes);
+    }
+    return utf8_first_of_16(quoted) == 16;
 }
 
-/* In quotes where it needs them. */
-static void put_text(struct buf *line, struct str s)
+/* In quotes where it needs them; `before`, which is short, stands in front. */
+static void put_text(struct buf *line, struct str before, struct str s)
 {
-    struct json_out out = json_out(line);
-    if (needs_quotes(s))
+    char *to = buf_room(line, before.n + s.n);
+    if (!to)
+        return;
+    memcpy(to, before.p, before.n);
+    line->n += before.n;
+    if (copy_bare(to + before.n, s)) {
+        line->n += s.n;
+    } else {
+        struct json_out out = json_out(line);
         json_put_str(&out, s);
-    else
-        json_put_raw(&out, s);
+    }
 }
 
 /* " key=", in one piece. */
-static inline void put_key(struct buf *line, const char *key)
+static inline struct str put_key(char *to, const struct log_field *field)
 {
-    size_t n = strlen(key);
-    char *to = buf_room(line, n + 2);
-    if (!to)
-        return;
-    *to++ = ' ';
-    memcpy(to, key, n);
-    to[n] = '=';
-    line->n += n + 2;
+    CHECK(field->key_bytes <= KEY_BYTES_MAX);
+    to[0] = ' ';
+    memcpy(to + 1, field->key, field->key_bytes);
+    to[1 + field->key_bytes] = '=';
+    return (struct str){to, field->key_bytes + 2};
 }
 
 /* The same second is written again and again. Each thread has its own. */
@@ -100,16 +110,18 @@ static void put_time(struct buf *line, int64_t now_ms)
 static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
                        const struct log_field *fields)
 {
+    char key[KEY_BYTES_MAX + 2] NOT_ZEROED;
     buf_put(line, STR("time="));
     put_time(line, now_ms);
-    buf_put(line, beginnings[level]);
-    put_text(line, str_of(what));
+    put_text(line, beginnings[level], str_of(what));
     for (; fields->key; fields++) {
-        put_key(line, fields->key);
-        if (fields->is_number)
-            buf_i64(line, fields->number);
-        else
-            put_text(line, shortened(fields->text));
+        struct str begins = put_key(key, fields);
+        if (!fields->is_number) {
+            put_text(line, begins, shortened(fields->text));
+            continue;
+        }
+        buf_put(line, begins);
+        buf_i64(line, fields->number);
     }
 }
 

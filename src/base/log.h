@@ -18,14 +18,16 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 /* One key with its value; made by LOG_S, LOG_C and LOG_I at the call. */
 struct log_field {
     const char *key; /* NULL ends the list */
+    size_t key_bytes;
     bool is_number;
     struct str text;
     int64_t number;
 };
 
-#define LOG_S(k, s) ((struct log_field){.key = (k), .text = (s)})
-#define LOG_C(k, c) ((struct log_field){.key = (k), .text = str_of(c)})
-#define LOG_I(k, i) ((struct log_field){.key = (k), .is_number = true, .number = (int64_t)(i)})
+#define LOG_KEY(k) .key = "" k, .key_bytes = sizeof(k) - 1
+#define LOG_S(k, s) ((struct log_field){LOG_KEY(k), .text = (s)})
+#define LOG_C(k, c) ((struct log_field){LOG_KEY(k), .text = str_of(c)})
+#define LOG_I(k, i) ((struct log_field){LOG_KEY(k), .is_number = true, .number = (int64_t)(i)})
 
 extern enum log_level log_level_now;
 
