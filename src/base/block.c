@@ -25,10 +25,14 @@ static _Thread_local struct {
 /* Which list; SIZES: none. */
 static unsigned list_of(size_t bytes)
 {
-    unsigned list = 0;
-    while (list < SIZES && sizes[list] != bytes)
-        list++;
-    return list;
+    switch (bytes) {
+    case BLOCK_FIRST_BYTES: return 0;
+    case BLOCK_SMALL_BYTES: return 1;
+    case BLOCK_REQUEST_BYTES: return 2;
+    case BLOCK_APPEND_BYTES: return 3;
+    case BLOCK_LARGE_BYTES: return 4;
+    default: return SIZES;
+    }
 }
 
 void *block_take(size_t bytes)

@@ -30,19 +30,28 @@ static void grow(struct buf *buf, size_t want)
     }
     buf->p = p;
     buf->cap = cap;
+    buf->end = cap - 1 < buf->max ? cap - 1 : buf->max;
 }
 
 /* Room for `bytes` more and a terminator; NULL when that would be beyond the limit. */
-static inline char *room(struct buf *buf, size_t bytes)
+static __attribute__((noinline)) char *more_room(struct buf *buf, size_t bytes)
 {
     if (buf->over || bytes > buf->max || buf->n > buf->max - bytes) {
         buf->over = true;
+        buf->end = 0;
         return NULL;
     }
     size_t want = buf->n + bytes;
     if (want + 1 > buf->cap)
         grow(buf, want);
     return buf->p + buf->n;
+}
+
+static inline char *room(struct buf *buf, size_t bytes)
+{
+    size_t want;
+    bool fits = !__builtin_add_overflow(buf->n, bytes, &want) && want <= buf->end;
+    return fits && buf->p ? buf->p + buf->n : more_room(buf, bytes);
 }
 
 char *buf_room(struct buf *buf, size_t bytes) { return room(buf, bytes); }

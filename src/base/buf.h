@@ -16,6 +16,7 @@ struct buf {
     size_t n;
     size_t cap;
     size_t max;
+    size_t end; /* up to here it may be filled as it is: within cap, with a terminator, and max; 0: once it was over */
     bool over;
 };
 

@@ -26,6 +26,8 @@ static bool same_eight(const char *a, const char *b)
     uint64_t x, y;
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
+    if (x == y)
+        return true;
     uint64_t differ = x ^ y, lower = x | each * 0x20, low = lower & each * 0x7f;
     uint64_t from_a = low + each * (0x80 - 'a'), above_z = low + each * (0x7f - 'z');
     uint64_t letters = from_a & ~above_z & ~lower & each * 0x80;
