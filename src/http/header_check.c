@@ -179,10 +179,26 @@ static struct rc take_framing(struct http_head *head, const struct http_header *
     return RC_OK;
 }
 
+/* How many bytes at the start are letters, digits and dashes, as most names consist of, found sixteen at once. */
+static size_t span_name(struct str line)
+{
+    size_t n = 0;
+    while (line.n - n >= 16) {
+        utf8_sixteen bytes = utf8_load_16(line.p + n), small = bytes | 0x20;
+        size_t ours = utf8_first_of_16(~(((small >= 'a') & (small <= 'z')) | ((bytes >= '0') & (bytes <= '9')) |
+                                         (bytes == '-')));
+        n += ours;
+        if (ours < 16)
+            break;
+    }
+    return n;
+}
+
 /* A blank before the colon is refused: two servers behind one another might read such a line differently. */
 static struct rc check_field(struct str line, struct http_header *ret_field, struct err *err)
 {
-    size_t name = span(line, &token_bytes);
+    size_t name = span_name(line);
+    name += span(str_sub(line, name, line.n), &token_bytes);
     if (name == 0 || name == line.n || line.p[name] != ':')
         return err_set(err, ERR_INVALID, "a header line is not name: value");
     struct str value = str_sub(line, name + 1, line.n);

@@ -14,7 +14,7 @@ static char marks[STEPS];
 
 static struct str key_of(unsigned i, char out[16])
 {
-    int n = snprintf(out, 16, "k%u", i);
+    int n = snprintf(out, 16, i % 3 ? "number-%u" : "k%u", i);
     return (struct str){out, (size_t)n};
 }
 

@@ -274,6 +274,9 @@ static void test_keep_alive(void **state)
         {GET HOST "\r\n", true},
         {GET HOST "Connection: close\r\n\r\n", false},
         {GET HOST "Connection: x, Close\r\n\r\n", false},
+        {GET HOST "Authorization: Bearer x\r\nconnection: close\r\nContent-Type: a/b\r\n\r\n", false},
+        {GET "Connection: close\r\nUser-Agent: x\r\n" HOST "\r\n", false},
+        {GET "Content-Type: a/b\r\nUser-Agent: x\r\n" HOST "\r\n", true},
         {"GET / HTTP/1.0\r\n\r\n", false},
         {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true},
     };
