@@ -12,7 +12,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
-PATIENCE = 240   # seconds for one command
+PATIENCE = 900   # seconds for one command: a store of 10,000,000 events takes minutes on a busy machine
 ATTEMPTS = 3     # at a measurement during which the disk was not steady
 BUSY = 0.15      # share of the machine that others may use while we measure
 QUIET_WAIT = 20  # seconds, at most, until a section begins although others are busy
@@ -135,8 +135,9 @@ NO_LIMITS = ["--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-pe
 class World:
     """A folder on a real disk, the servers in it, and their end."""
 
-    def __init__(self, report):
+    def __init__(self, report, full=False):
         self.report = report
+        self.histories = (1000000, 10000000) if full else (1000000,)  # events of the long stores
         self.folder = tempfile.mkdtemp(prefix="bench-", dir=os.path.dirname(NOD))
         self.children = []
         self.stores = {}

@@ -100,17 +100,23 @@ def answer(world, report):
                at_most=1.6, noisy=figure["noisy"])
 
 
-# ---- long histories ----
+# ---- long histories: 1,000,000 events, with --full 10,000,000, too ----
+
+FEW_EVENTS = 10000
+
 
 @section("stores")
 def stores(world, _report):
     """Made before they are needed: what the disk still writes of them later would slow down others."""
-    for events in (10000, 1000000):
+    for events in (FEW_EVENTS, *world.histories):
         world.store(events)
     os.sync()
 
 
 # ---- starting ----
+
+STARTS = 9
+
 
 def ready_at(path, end):
     """Asks /readyz over the Unix socket, as soon as there is one."""
@@ -143,18 +149,22 @@ def start_once(data, rest=0):
 
 @section("start", needs=["stores"])
 def start(world, report):
-    full, empty = world.store(1000000), world.path("start-empty")
-    start_once(full)  # the first start makes a token, and what nobody has read lately is read
-    start_once(empty)
-    first, again, long = [], [], []
-    for i in range(9):
+    empty, full = world.path("start-empty"), {events: world.store(events) for events in world.histories}
+    for data in (empty, *full.values()):
+        start_once(data)  # the first start makes a token, and what nobody has read lately is read
+    first, again, long = [], [], {events: [] for events in full}
+    for i in range(STARTS):
         first.append(start_once(world.path(f"start-{i}"), rest=0.3))
         again.append(start_once(empty)[0])
-        long.append(start_once(full)[0])
-    report.row("idle server, resident memory", statistics.median(m for _, m in first), "MB", at_most=15, limit=" MB")
-    report.row("first start until ready", statistics.median(t for t, _ in first), "ms", at_most=50, limit=" ms")
-    again, long = statistics.median(again), statistics.median(long)
-    report.row("start with 1,000,000 events; to the start with none", long, "ms", again, long / again, at_most=3)
+        for events, data in full.items():
+            long[events].append(start_once(data)[0])
+    report.row("idle server, resident memory", statistics.median(m for _, m in first), "MB", at_most=8, limit=" MB")
+    report.row("first start until ready", statistics.median(t for t, _ in first), "ms", at_most=10, limit=" ms")
+    report.row("  the quickest of them", min(t for t, _ in first), "ms")
+    again = statistics.median(again)
+    for events, took in long.items():
+        took = statistics.median(took)
+        report.row(f"start with {events:,} events; to the start with none", took, "ms", again, took / again, at_most=2)
 
 
 # ---- what waits ----
@@ -171,7 +181,7 @@ def pending_ms(connection, token):
 
 @section("pending", needs=["stores"])
 def pending(world, report):
-    stores = {events: world.store(events) for events in (10000, 1000000)}
+    stores = {events: world.store(events) for events in (FEW_EVENTS, *world.histories)}
     took = {events: [] for events in stores}
     with contextlib.ExitStack() as stack:
         servers = {e: stack.enter_context(world.serve(f"pending-{e}", data)) for e, data in stores.items()}
@@ -185,9 +195,11 @@ def pending(world, report):
                 ms = pending_ms(*line)[0]
                 if i >= 20:
                     took[e].append(ms)
-    short, long = (statistics.median(took[e]) for e in (10000, 1000000))
-    report.row("100 pending of 1,000,000 events; to 100 of 10,000", long, "ms", short, long / short, at_most=1.5)
-    report.row("  in the server", long, "ms", at_most=1, limit=" ms")
+    short = statistics.median(took.pop(FEW_EVENTS))
+    for events, of_it in took.items():
+        long = statistics.median(of_it)
+        report.row(f"100 pending of {events:,} events; to 100 of 10,000", long, "ms", short, long / short, at_most=1.5)
+        report.row("  in the server", long, "ms", at_most=0.2, limit=" ms")
 
 
 # ---- streams ----
