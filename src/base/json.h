@@ -82,8 +82,9 @@ void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
 /* Turns the buffer's content into one line: line breaks between tokens become blanks. */
 void json_end_line(struct json_out *out);
 void json_key_str(struct json_out *out, struct str key);
-/* For a key that has nothing to escape, which is not looked at again. */
+/* For a key that has nothing to escape, which is not looked at again; with a text behind it, one look for room. */
 void json_key_plain(struct json_out *out, struct str key);
+void json_text_plain(struct json_out *out, struct str key, struct str value);
 /* A key whose length the compiler knows stands in the source, where none has anything to escape. */
 static inline void json_key(struct json_out *out, const char *key)
 {
@@ -112,6 +113,10 @@ static inline void json_member(struct json_out *out, const char *key, struct str
 {
     if (str_empty(value))
         return;
+    if (__builtin_constant_p(strlen(key))) {
+        json_text_plain(out, str_of(key), value);
+        return;
+    }
     json_key(out, key);
     json_put_str(out, value);
 }

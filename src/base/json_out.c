@@ -233,19 +233,16 @@ static __attribute__((noinline)) void key_where_no_room_is(struct json_out *out,
     out->comma = false;
 }
 
-void json_key_plain(struct json_out *out, struct str key)
+enum { SHORT_KEY_BYTES = 32 };
+
+/* A short key with its quotes and colon; there is room. */
+static inline char *copy_key(char *to, struct str key, bool due)
 {
 #ifdef __SANITIZE_ADDRESS__ /* tests write every key that stands in the source */
     CHECK(utf8_plain(key) == key.n);
 #endif
-    struct buf *buf = out->buf;
-    if (key.n > 32 || !fits(buf, key.n + 4)) {
-        key_where_no_room_is(out, key);
-        return;
-    }
-    char *to = buf->p + buf->n;
     *to = ',';
-    to += out->comma;
+    to += due;
     *to++ = '"';
     if (key.n < 16) {
         utf8_copy_short(to, key);
@@ -254,8 +251,38 @@ void json_key_plain(struct json_out *out, struct str key)
         memcpy(to + key.n - 16, key.p + key.n - 16, 16);
     }
     memcpy(to + key.n, "\":", 2);
-    buf->n = (size_t)(to + key.n + 2 - buf->p);
+    return to + key.n + 2;
+}
+
+void json_key_plain(struct json_out *out, struct str key)
+{
+    struct buf *buf = out->buf;
+    if (key.n > SHORT_KEY_BYTES || !fits(buf, key.n + 4)) {
+        key_where_no_room_is(out, key);
+        return;
+    }
+    buf->n = (size_t)(copy_key(buf->p + buf->n, key, out->comma) - buf->p);
     out->comma = false;
+}
+
+void json_text_plain(struct json_out *out, struct str key, struct str value)
+{
+    struct buf *buf = out->buf;
+    if (key.n > SHORT_KEY_BYTES || value.n > AT_ONCE_BYTES || !fits(buf, key.n + value.n + 6)) {
+        json_key_plain(out, key);
+        json_put_str(out, value);
+        return;
+    }
+    char *to = copy_key(buf->p + buf->n, key, out->comma);
+    *to++ = '"';
+    size_t n = utf8_copy_plain(to, value);
+    to[n] = '"';
+    buf->n = (size_t)(to + n - buf->p);
+    if (n < value.n)
+        put_escaped(buf, value, n);
+    else
+        buf->n++;
+    out->comma = true;
 }
 
 void json_key_str(struct json_out *out, struct str key)

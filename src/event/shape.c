@@ -136,9 +136,14 @@ static void write_members(struct json_out *out, const struct shape *shape, const
         const void *member = member_of(data, field);
         if (!is_there(field, member))
             continue;
-        json_key_plain(out, (struct str){field->wire, field->wire_bytes});
-        size_t from = out->buf->n;
-        put_value(out, field, member);
+        struct str key = {field->wire, field->wire_bytes};
+        size_t from = out->buf->n + out->comma + key.n + 3; /* where the value begins */
+        if (field->type == SHAPE_TEXT) {
+            json_text_plain(out, key, *(const struct str *)member);
+        } else {
+            json_key_plain(out, key);
+            put_value(out, field, member);
+        }
         if (places && (field->type == SHAPE_TEXT || field->type == SHAPE_RAW))
             places[i] = place_of(field, member, from, out->buf->n);
     }
