@@ -183,9 +183,10 @@ struct rc auth_check_body(const struct exchange *x, struct err *err)
 /* In this order: a proof, a token in the header, one offered as a WebSocket's subprotocol, a browser's cookie. */
 static struct rc identify(struct exchange *x, struct err *err)
 {
-    struct str header = http_header(x->http, "authorization"), offered = auth_offered(x->http, "nod.bearer.");
+    struct str header = http_header(x->http, "authorization");
+    struct str offered = header.p ? STR_NONE : auth_offered(x->http, "nod.bearer.");
     struct proof_claim claim;
-    if (proof_claim_read(x->http, &claim))
+    if (header.p && proof_claim_read(x->http, &claim))
         return identify_claim(x, &claim, err);
     struct str secret;
     struct str scheme = str_cut(header, ' ', &secret);
