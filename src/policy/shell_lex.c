@@ -562,7 +562,17 @@ static bool names_descriptor(struct str raw)
     return raw.n > 2 && raw.p[0] == '{' && raw.p[raw.n - 1] == '}' && name_start(raw.p[1]);
 }
 
-/* Copies the word out of the scratch buffers; digits before `<` or `>` are a descriptor. */
+/* A word without quotes, or in one pair of them, stands in the line as it is. */
+static struct str keep_text(struct shell_parser *p, struct str raw, struct str text)
+{
+    if (str_eq(raw, text))
+        return raw;
+    if (raw.n == text.n + 2 && str_eq(str_sub(raw, 1, raw.n - 1), text))
+        return str_sub(raw, 1, raw.n - 1);
+    return arena_str(p->arena, text);
+}
+
+/* Takes the word out of the scratch buffers; digits before `<` or `>` are a descriptor. */
 static bool finish_word(struct shell_parser *p, struct word_reading *r, size_t from)
 {
     struct shell_token *token = &p->token;
@@ -579,7 +589,7 @@ static bool finish_word(struct shell_parser *p, struct word_reading *r, size_t f
         if (name_start(raw.p[0]))
             r->assign_at = put_so_far(p, r);
     }
-    struct str text = arena_str(p->arena, (struct str){p->scratch + r->base, put_so_far(p, r)});
+    struct str text = keep_text(p, raw, (struct str){p->scratch + r->base, put_so_far(p, r)});
     struct str shape = text;
     if (r->flags & WORD_OPEN)
         shape = arena_str(p->arena, (struct str){p->shapes + r->base, text.n});

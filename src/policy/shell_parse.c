@@ -753,7 +753,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
         return shell;
     }
     shell->doubt = letters_doubt(text);
-    if (str_find(text, '\0') < text.n)
+    if (shell->doubt && str_find(text, '\0') < text.n) /* without a doubt there is none */
         return shell;
     struct shell_parser p = {.arena = arena, .text = text, .depth = depth, .words = &words,
                              .parts = &shell->part_count, .sets = &sets,
