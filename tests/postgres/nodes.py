@@ -493,6 +493,31 @@ def test_a_token_made_at_a_is_known_at_b_at_once(pg, world):
         must(stranger.post("/api/threads/x/tool-calls", {"name": "Bash", "input": {"command": "x" * 200_000}}).status == 401, "with a large body")
 
 
+def test_a_rule_of_a_that_b_has_not_heard_of_binds_its_next_call(pg, world):
+    """B's LISTEN goes through a proxy that lets nothing through: what B knows of the rules is old until it keeps something."""
+    url = pg.create(f"n{os.path.basename(world.folder)}")
+    way = Proxy(pg.folder)
+    try:
+        a = world.server("--store", url, data=os.path.join(world.folder, "a"))
+        b = world.server("--store", url, data=os.path.join(world.folder, "b"),
+                         environment={"NOD_STORE_LISTEN": way.url(url.split("/")[3].split("?")[0])})
+        admin = a.admin()
+        session = admin.session()
+        eventually(lambda: len(way.pairs) == 1, "B listens")
+        for n in range(5):
+            rule = admin.ok("POST", "/api/policy/rules", {"rule": f"Bash(one{n}:*)", "effect": "allow"})
+            eventually(lambda i=n: at(b, admin).ask(session["threadId"], "Bash", {"command": f"one{i} x"}).json["status"] == "allowed",
+                       f"rule {n} holds at B")
+            way.hold(True)
+            admin.ok("DELETE", f"/api/policy/rules/{rule['id']}")
+            must(at(b, admin).ask(session["threadId"], "Bash", {"command": f"one{n} x"}).json["status"] == "awaiting",
+                 f"rule {n} was taken away, and the call passed")
+            way.hold(False)
+    finally:
+        way.close()
+    world.nod("verify", "--store", url)
+
+
 def test_a_rule_changed_at_a_binds_the_next_call_at_b(pg, world):
     """Whatever A has acknowledged holds for the call that B keeps after it: allow taken away, deny added, token revoked."""
     (a, b), url = nodes(pg, world, 2)
