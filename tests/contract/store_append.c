@@ -450,6 +450,41 @@ static void an_equal_event_of_another_node_does_not_settle_a_doubt(void **state)
     rig_verify_well(a, 7);
 }
 
+/* ---- beside another node ---- */
+
+enum { GROUP = 16 }; /* appends that make a group worth waiting for, and more */
+
+/* While another node writes in between, the writer waits after a large group for as many appends again; not for ever.
+ * The first append of a round finds the other node's event before it, whatever part of the round its group is. */
+static void a_call_behind_a_large_group_is_kept_though_none_follows(void **state)
+{
+    struct rig *a = *state, b = *a;
+    if (strcmp(scheme, "postgres") != 0)
+        skip();
+    CHECK((size_t)snprintf(b.url, sizeof b.url, "%s&keepalives=1", a->url) < sizeof b.url);
+    struct err err = {0};
+    assert_true(rc_ok(loop_new(&b.loop, &err)));
+    rig_open(&b);
+    for (int round = 0; round < 5; round++) {
+        struct append *appends[GROUP];
+        (void)rig_one(&b, EVENT_USER_MESSAGE, "other", "", "{}");
+        for (int i = 0; i < GROUP; i++) {
+            appends[i] = append_new();
+            rig_event(appends[i], EVENT_USER_MESSAGE, "s1", "", "{}");
+            rig_hand(a, appends[i]);
+        }
+        rig_wait(a);
+        for (int i = 0; i < GROUP; i++) {
+            check_outcome(appends[i], APPEND_KEPT);
+            append_free(appends[i]);
+        }
+        (void)rig_one(a, EVENT_USER_MESSAGE, "s1", "", "{}");
+    }
+    store_close(b.store);
+    loop_free(b.loop);
+    rig_verify_well(a, 5 * (GROUP + 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +504,7 @@ int main(void)
         TEST(a_reopened_store_goes_on_where_it_was),
         TEST(closing_commits_what_was_handed_over),
         TEST(an_equal_event_of_another_node_does_not_settle_a_doubt),
+        TEST(a_call_behind_a_large_group_is_kept_though_none_follows),
     };
     return RUN_SUITE(tests);
 }
