@@ -168,6 +168,7 @@ static struct rc read_plan(struct bench *bench, struct err *err)
         bench->sessions = bench->connections;
     bench->time_us = seconds * 1000000;
     bench->against = option_text(cli, "against");
+    bench->person_at = option_text(cli, "person-at");
     bench->keep = option_flag(cli, "keep");
     if (!bench->connections || !bench->calls || !bench->repeat || !bench->rounds || !bench->streams ||
         !seconds)

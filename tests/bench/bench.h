@@ -56,7 +56,7 @@ struct bench {
     /* The plan, from the options. */
     uint64_t connections, sessions, calls, repeat, rounds, streams, events, open;
     int64_t time_us;
-    const char *against;
+    const char *against, *person_at;
     bool keep;
     /* Who plays: an agent that asks and a person who answers, each with a token of its own. */
     struct place place;

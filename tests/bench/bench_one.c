@@ -8,6 +8,7 @@
 #include <time.h>
 
 enum { TURN = 25, YARD_US = 10 * 1000000, THINK_US_MIN = 1000, THINK_US_MAX = 4000, WAIT_S = 60 };
+enum { THINK_ACROSS_US = 5000 }; /* at another node, as long as the INSERT beside it rests (dev/bench-nodes) */
 
 /* The agent's line, the person's line, and what goes over them. */
 struct pair {
@@ -49,6 +50,8 @@ static size_t put_numbered(struct buf *out, const struct bench *bench, const cha
 static struct rc pair_open(struct bench *bench, struct pair *pair, struct err *err)
 {
     struct arena *arena = bench->arena;
+    const char *person_at = bench->person_at;
+    struct place person_place = bench->place;
     struct str decision = STR("{\"decision\":\"allow_once\"}");
     pair->call = buf_init(REQUEST_BYTES_MAX);
     pair->wait = buf_init(REQUEST_BYTES_MAX);
@@ -56,7 +59,9 @@ static struct rc pair_open(struct bench *bench, struct pair *pair, struct err *e
     pair->cancel = buf_init(REQUEST_BYTES_MAX);
     TRY(players_sit(bench, &pair->seat, err));
     TRY(line_open(&pair->agent, &bench->place, err));
-    TRY(line_open(&pair->person, &bench->place, err));
+    if (person_at)
+        TRY(place_find(person_at, &person_place, err));
+    TRY(line_open(&pair->person, &person_place, err));
     players_call(&pair->call, bench, &pair->seat, 0, &pair->call_digits);
     struct str session = pair->seat.session;
     struct str thread = pair->seat.thread;
@@ -142,13 +147,18 @@ struct rc bench_one(struct bench *bench, struct err *err)
 
 /* ---- from a person's answer to the agent's ---- */
 
+static void rest(int64_t us)
+{
+    struct timespec time = {.tv_nsec = us * 1000};
+    (void)nanosleep(&time, NULL);
+}
+
 static void think(void)
 {
     uint32_t random;
     id_random(&random, sizeof random);
     int64_t us = THINK_US_MIN + random % (THINK_US_MAX - THINK_US_MIN);
-    struct timespec time = {.tv_nsec = us * 1000};
-    (void)nanosleep(&time, NULL);
+    rest(us);
 }
 
 /* The yardstick of somebody who rests before it as long as the person thinks: caches and clocks have cooled down. */
@@ -161,13 +171,16 @@ static struct rc measure_rested(struct bench *bench, struct pair *pair, struct e
     return RC_OK;
 }
 
-static struct rc play_round(struct pair *pair, struct err *err)
+static struct rc play_round(struct pair *pair, bool across, struct err *err)
 {
     struct heard heard;
     next_number(pair);
     TRY(line_ask(&pair->agent, buf_str(&pair->call), &heard, err));
     TRY(line_send(&pair->agent, buf_str(&pair->wait), err));
-    think();
+    if (across)
+        rest(THINK_ACROSS_US);
+    else
+        think();
     TRY(line_send(&pair->person, buf_str(&pair->decision), err));
     TRY(line_receive(&pair->agent, &heard, err));
     int64_t took_us = clock_steady_us() - pair->person.sent_us;
@@ -182,10 +195,12 @@ struct rc bench_answer(struct bench *bench, struct err *err)
     TRY(pair_open(bench, &pair, err));
     for (uint64_t left = bench->rounds; left;) {
         uint64_t turn = left < TURN ? left : TURN;
-        TRY(measure_disk(bench, &pair.yard, TURN, err));
-        TRY(measure_rested(bench, &pair, err));
+        if (!bench->person_at) {
+            TRY(measure_disk(bench, &pair.yard, TURN, err));
+            TRY(measure_rested(bench, &pair, err));
+        }
         for (uint64_t i = 0; i < turn; i++)
-            TRY(play_round(&pair, err));
+            TRY(play_round(&pair, bench->person_at, err));
         left -= turn;
     }
     tell(bench, &pair, FIGURE_ANSWER_P50, FIGURE_ANSWER_P99);

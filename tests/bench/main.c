@@ -13,6 +13,7 @@ static const struct option options[] = {
     {0, "sessions", "N", "sessions they share; else each has its own"},
     {0, "repeat", "N", "turns of gate, rounds of streams (3)"},
     {0, "rounds", "N", "calls of one, decisions of answer (200)"},
+    {0, "person-at", "URL", "answer: the person is at this node (unix:PATH), the agent at the other; no disk beside"},
     {0, "streams", "N", "readers (1000)"},
     {0, "against", "URL", "streams: an nchan server at GET /sub and POST /pub, to compare with"},
     {0, "keep", NULL, "leave the calls waiting"},
