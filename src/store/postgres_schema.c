@@ -240,46 +240,53 @@ static const char *const step_8[] = {
 
 /* A group of one event in a session that exists, most often a decision: what keep() does, without arrays. Besides its
  * own session it may rest on one more (`also`); the node gives its own again if there is none. If the call has such an
- * event already, something is not as the node knew it. Assignments (`done`) cost less than PERFORM, and four looks
- * less than one statement with all of them. */
-static const char *const step_9[] = {
-    "CREATE PROCEDURE keep_one(e_session text, e_thread text, e_kind bigint, e_at bigint, e_actor text, e_call text,\n"
-    "  e_data text, e_no bigint, e_hash bytea, e_chain bigint, e_call_seq bigint, changed bigint, answered bigint,\n"
-    "  seen_hash bytea, also_session text, also_hash bytea, known_seq bigint, known_hash bytea, part_end bigint,\n"
-    "  version bigint, channel text, node text, lent bigint, told text, INOUT last bigint)\n"
-    "LANGUAGE plpgsql AS $$\n"
-    "#variable_conflict use_column\n"
-    "DECLARE before bytea; link bytea; also bytea; present bigint; ends bigint; done text;\n"
-    "BEGIN\n"
+ * event already, something is not as the node knew it. Assignments (`done`) cost less than PERFORM. */
+#define ONE_HEAD                                                                                        \
+    "PROCEDURE keep_one(e_session text, e_thread text, e_kind bigint, e_at bigint, e_actor text, e_call text,\n" \
+    "  e_data text, e_no bigint, e_hash bytea, e_chain bigint, e_call_seq bigint, changed bigint, answered bigint,\n" \
+    "  seen_hash bytea, also_session text, also_hash bytea, known_seq bigint, known_hash bytea, part_end bigint,\n" \
+    "  version bigint, channel text, node text, lent bigint, told text, INOUT last bigint)\n"           \
+    "LANGUAGE plpgsql AS $$\n"                                                                          \
+    "#variable_conflict use_column\n"                                                                   \
+    "DECLARE before bytea; link bytea; also bytea; present bigint; ends bigint; done text;\n"           \
+    "BEGIN\n"                                                                                           \
     KEEP_LOCK
+#define ONE_WRITES                                                                                      \
+    "  ends := last + 1;\n"                                                                             \
+    "  IF ends >= part_end OR version IS DISTINCT FROM present OR known_hash IS DISTINCT FROM link\n"   \
+    "    OR also_hash IS DISTINCT FROM also THEN last := -1; RETURN; END IF;\n"                         \
+    "  IF last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"         \
+    "  UPDATE chains SET last_seq = ends, changed_seq = CASE WHEN changed > known_seq THEN ends ELSE changed END,\n" \
+    "    hash = e_hash, no = e_no WHERE session_id = e_session AND hash = seen_hash;\n"                 \
+    "  IF NOT FOUND OR link IS NULL THEN ROLLBACK; last := -1; RETURN; END IF;\n"                       \
+    "  IF e_call <> '' THEN\n"                                                                          \
+    "    INSERT INTO calls(call_id, session_id, kind, seq) VALUES(e_call, e_session, e_kind, ends)\n"   \
+    "      ON CONFLICT DO NOTHING;\n"                                                                   \
+    "    IF NOT FOUND THEN ROLLBACK; last := -1; RETURN; END IF;\n"                                     \
+    "  END IF;\n"                                                                                       \
+    "  INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)\n" \
+    "    VALUES(ends, e_session, e_thread, e_kind, e_at, e_actor, nullif(e_call, ''), e_data, e_no, e_hash, e_chain," \
+    "\n"                                                                                               \
+    "    nullif(e_call_seq, 0));\n"                                                                     \
+    "  IF answered > 0 THEN DELETE FROM open_approvals WHERE request_seq = answered; END IF;\n"         \
+    "  INSERT INTO groups(last_seq, hash) VALUES(ends, sha256(before || e_hash || int8send(ends)));\n"
+#define ONE_TELLS                                                                                       \
+    "  IF told <> '' AND octet_length(told) < current_setting('block_size')::int - 1000\n"              \
+    "    AND pg_notification_queue_usage() < 0.1 THEN\n"                                                \
+    "    told := concat_ws(' ', '', last, known_seq, encode(link, 'hex'), told);\n"                     \
+    "  ELSE told := ''; END IF;\n"
+
+static const char *const step_9[] = {
+    "CREATE " ONE_HEAD
     "  SELECT last_seq, hash INTO last, before FROM groups ORDER BY last_seq DESC LIMIT 1;\n"
     "  SELECT value INTO present FROM meta WHERE name = 'schema_version';\n"
     "  SELECT hash INTO link FROM events WHERE seq = known_seq;\n"
     "  SELECT hash INTO also FROM chains WHERE session_id = also_session;\n"
-    "  ends := last + 1;\n"
-    "  IF ends >= part_end OR version IS DISTINCT FROM present OR known_hash IS DISTINCT FROM link\n"
-    "    OR also_hash IS DISTINCT FROM also THEN last := -1; RETURN; END IF;\n"
-    "  IF last <> known_seq THEN SELECT hash INTO link FROM events WHERE seq = last; END IF;\n"
-    "  UPDATE chains SET last_seq = ends, changed_seq = CASE WHEN changed > known_seq THEN ends ELSE changed END,\n"
-    "    hash = e_hash, no = e_no WHERE session_id = e_session AND hash = seen_hash;\n"
-    "  IF NOT FOUND OR link IS NULL THEN ROLLBACK; last := -1; RETURN; END IF;\n"
-    "  IF e_call <> '' THEN\n"
-    "    INSERT INTO calls(call_id, session_id, kind, seq) VALUES(e_call, e_session, e_kind, ends)\n"
-    "      ON CONFLICT DO NOTHING;\n"
-    "    IF NOT FOUND THEN ROLLBACK; last := -1; RETURN; END IF;\n"
-    "  END IF;\n"
-    "  INSERT INTO events(seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no, hash, chain, call_seq)\n"
-    "    VALUES(ends, e_session, e_thread, e_kind, e_at, e_actor, nullif(e_call, ''), e_data, e_no, e_hash, e_chain,\n"
-    "    nullif(e_call_seq, 0));\n"
-    "  IF answered > 0 THEN DELETE FROM open_approvals WHERE request_seq = answered; END IF;\n"
-    "  INSERT INTO groups(last_seq, hash) VALUES(ends, sha256(before || e_hash || int8send(ends)));\n"
+    ONE_WRITES
     "  done := set_config('synchronous_commit', 'off', true);\n"
     "  COMMIT;\n"
     "  IF lent = 1 THEN PERFORM " SYNCED("true") "; END IF;\n"
-    "  IF told <> '' AND octet_length(told) < current_setting('block_size')::int - 1000\n"
-    "    AND pg_notification_queue_usage() < 0.1 THEN\n"
-    "    told := concat_ws(' ', '', last, known_seq, encode(link, 'hex'), told);\n"
-    "  ELSE told := ''; END IF;\n"
+    ONE_TELLS
     "  done := set_config('lock_timeout', '0', true);\n"
     "  done := pg_logical_emit_message(true, 'nod', '');\n"
     "  done := pg_notify(channel, node || ' ' || ends || told);\n"
@@ -287,7 +294,26 @@ static const char *const step_9[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9};
+/* keep_one() in one transaction, whose COMMIT waits for the disk while the lock is held: NOTIFY lets one commit of a
+ * database pass at a time in any case. That spares the second transaction, and the server's process that writes the
+ * log, which a commit that does not wait wakes. The COMMIT stands here, and not with the end of the pipeline, so that a
+ * node that stops while it sends holds nothing. */
+static const char *const step_10[] = {
+    "CREATE OR REPLACE " ONE_HEAD
+    "  SELECT last_seq, hash, (SELECT value FROM meta WHERE name = 'schema_version'),\n"
+    "    (SELECT hash FROM chains WHERE session_id = also_session)\n"
+    "    INTO last, before, present, also FROM groups ORDER BY last_seq DESC LIMIT 1;\n"
+    "  SELECT hash INTO link FROM events WHERE seq = known_seq;\n"
+    ONE_WRITES
+    ONE_TELLS
+    "  done := pg_notify(channel, node || ' ' || ends || told);\n"
+    "  COMMIT;\n"
+    "END $$",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8,
+                                           step_9, step_10};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

@@ -13,7 +13,7 @@
  *
  * The lock is free before the sync: others may build on the group meanwhile, and their own sync covers it, because the
  * server's log is one file in order. Until somebody's sync is done the group is visible but not durable: see
- * postgres_make_durable.
+ * postgres_make_durable. KEEP_ONE syncs first: its event is visible when it is durable.
  */
 #include "store/postgres_column.h"
 #include "store/postgres_group.h"
