@@ -31,6 +31,9 @@ struct str facts_pair(struct arena *arena, struct str a, struct str b)
 /* A group mostly concerns one session and one call: short lists are searched linearly, longer ones by a hash table. */
 enum { FEW = 8, BUCKETS = 128 };
 
+/* The texts of an append mostly are the same bytes. */
+static bool same(struct str a, struct str b) { return (a.p == b.p && a.n == b.n) || str_eq(a, b); }
+
 static void put_in_bucket(struct fact_head **heads, struct fact_head *head)
 {
     struct fact_head **bucket = &heads[head->key_hash % BUCKETS];
@@ -66,16 +69,18 @@ static struct fact_head *find_or_add_head(struct facts *facts, struct str sessio
     return head ? head : add_head(facts, session, facts->heads ? key_hash : map_hash(session));
 }
 
-/* The fact about a session; added as not known when the group has not named it before. */
+/* The fact about a session; added as not known when the group has not named it before. Like facts_call; every append
+ * looks the installation up between two of a session. */
 struct fact_head *facts_head(struct facts *facts, struct str session)
 {
-    struct fact_head *head = facts->recent_head;
-    if (head && str_eq(head->session, session))
-        return head;
-    head = find_or_add_head(facts, session);
-    if (session.n)
-        facts->recent_head = head; /* not the installation's: every append looks that up between two of a session */
-    return head;
+    struct fact_head *recent = facts->recent_head, *next = recent && recent->next ? recent->next : facts->first_head;
+    if (session.n == 0)
+        return facts->installation ? facts->installation
+                                   : (facts->installation = find_or_add_head(facts, session));
+    if (recent && same(recent->session, session))
+        return recent;
+    facts->recent_head = next && same(next->session, session) ? next : find_or_add_head(facts, session);
+    return facts->recent_head;
 }
 
 static struct fact_call *find_call(const struct facts *facts, struct str session, struct str call, uint64_t key_hash)
@@ -115,15 +120,23 @@ static struct fact_call *add_call(struct facts *facts, struct str session, struc
     return added;
 }
 
-/* Several needs and events of an append are about the same call: the last one is looked at first. */
+static bool is_call(const struct fact_call *fact, struct str session, struct str call)
+{
+    return fact && same(fact->call, call) && same(fact->session, session);
+}
+
+/* Several needs and events of an append are about the same call, so that the last one is looked at first; then the one
+ * that was named after it, because appends are judged in the order in which they were named. */
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call)
 {
-    struct fact_call *found = facts->recent_call;
-    if (found && str_eq(found->call, call) && str_eq(found->session, session))
-        return found;
+    struct fact_call *recent = facts->recent_call, *next = recent && recent->next ? recent->next : facts->first_call;
+    if (is_call(recent, session, call))
+        return recent;
+    if (is_call(next, session, call))
+        return facts->recent_call = next;
     struct str key = facts_pair(&facts->arena, session, call);
     uint64_t key_hash = map_hash(key);
-    found = find_call(facts, session, call, key_hash);
+    struct fact_call *found = find_call(facts, session, call, key_hash);
     if (!found)
         found = add_call(facts, session, call, key, key_hash);
     facts->recent_call = found;
@@ -226,8 +239,8 @@ static bool call_has(struct facts *facts, const struct append *append, unsigned 
 {
     const struct event *event = &append->events[count];
     for (unsigned i = 0; i < count; i++)
-        if (append->events[i].kind == kind && str_eq(append->events[i].call, event->call) &&
-            str_eq(append->events[i].session, event->session))
+        if (append->events[i].kind == kind && same(append->events[i].call, event->call) &&
+            same(append->events[i].session, event->session))
             return true;
     return facts_call(facts, event->session, event->call)->seqs[kind] != 0;
 }

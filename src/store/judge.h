@@ -61,6 +61,7 @@ struct facts {
     struct fact_call **calls;      /* likewise, by "session\ncall" */
     struct map runs;               /* by "session\nthread" */
     struct fact_head *recent_head; /* the one found last: the next lookup is mostly for the same */
+    struct fact_head *installation; /* the head of events that belong to no session */
     struct fact_call *recent_call;
     bool leaves;                   /* the group archives a session */
     bool recalled;                 /* last_seq is filled in, from memory */
