@@ -40,10 +40,10 @@ enum { LATE_ROWS = 16 };
     " call_id, data, hash, no) VALUES"
 #define EVENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 /* A TOOL_CALL and its request: the next event of the same session, with the same texts. SQLite numbers the names in the
- * order in which they come, so these are CALL_ROWS_PARAMETERS. */
+ * order in which they come, so these are CALL_ROWS_PARAMETERS. The rows' seq is the next one (insert_events). */
 #define CALL_ROWS(n_)                                                                                   \
-    "(:seq" n_ ", :chain" n_ ", NULL, :session" n_ ", :thread" n_ ", 3, :at" n_ ", :actor" n_ ", :call" n_ ","  \
-    " :data" n_ ", :hash" n_ ", :no" n_ "), (:seq" n_ " + 1, :chain" n_ ", :seq" n_ ", :session" n_ ", :thread" n_ "," \
+    "(NULL, :chain" n_ ", NULL, :session" n_ ", :thread" n_ ", 3, :at" n_ ", :actor" n_ ", :call" n_ ","     \
+    " :data" n_ ", :hash" n_ ", :no" n_ "), (NULL, :chain" n_ ", :seq" n_ ", :session" n_ ", :thread" n_ ","  \
     " 4, :at" n_ ", :actor" n_ ", :call" n_ ", :shown" n_ ", :link" n_ ", :no" n_ " + 1)"
 enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
 #define SQLITE_STATEMENTS(X)                                                                            \

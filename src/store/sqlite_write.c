@@ -117,12 +117,16 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
 
 /* ---- rows ---- */
 
-/* From parameter `at` on. */
-static void bind_event(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct event_row *row)
+/* From parameter `at` on. `numbered`: the row says its seq; else SQLite gives it the next one. */
+static void bind_event(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct event_row *row,
+                       bool numbered)
 {
     const struct event *event = row->event;
     sqlite3_stmt *statement = handle->statements[sql];
-    sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
+    if (numbered)
+        sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
+    else
+        CHECK(sqlite3_bind_null(statement, at) == SQLITE_OK);
     sqlite_bind_int(handle, sql, at + 1, (int64_t)row->chain);
     if (row->call_seq)
         sqlite_bind_int(handle, sql, at + 2, (int64_t)row->call_seq);
@@ -159,16 +163,16 @@ static bool are_call_and_request(const struct event_row *row, const struct event
 static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct event_row *row)
 {
     const struct event *call = row[0].event, *request = row[1].event;
-    sqlite_bind_int(handle, sql, at, (int64_t)call->seq);
-    sqlite_bind_int(handle, sql, at + 1, (int64_t)row->chain);
-    sqlite_bind_str(handle, sql, at + 2, call->session);
-    sqlite_bind_str(handle, sql, at + 3, call->thread);
-    sqlite_bind_int(handle, sql, at + 4, call->at_ms);
-    sqlite_bind_str(handle, sql, at + 5, call->actor);
-    sqlite_bind_str(handle, sql, at + 6, call->call);
-    sqlite_bind_str(handle, sql, at + 7, call->data);
-    sqlite_bind_blob(handle, sql, at + 8, &row[0].hash);
-    sqlite_bind_int(handle, sql, at + 9, (int64_t)call->no);
+    sqlite_bind_int(handle, sql, at, (int64_t)row->chain);
+    sqlite_bind_str(handle, sql, at + 1, call->session);
+    sqlite_bind_str(handle, sql, at + 2, call->thread);
+    sqlite_bind_int(handle, sql, at + 3, call->at_ms);
+    sqlite_bind_str(handle, sql, at + 4, call->actor);
+    sqlite_bind_str(handle, sql, at + 5, call->call);
+    sqlite_bind_str(handle, sql, at + 6, call->data);
+    sqlite_bind_blob(handle, sql, at + 7, &row[0].hash);
+    sqlite_bind_int(handle, sql, at + 8, (int64_t)call->no);
+    sqlite_bind_int(handle, sql, at + 9, (int64_t)call->seq);
     sqlite_bind_str(handle, sql, at + 10, request->data);
     sqlite_bind_blob(handle, sql, at + 11, &row[1].hash);
 }
@@ -190,11 +194,14 @@ static struct rc insert_calls(struct sqlite_handle *handle, const struct event_r
     return sqlite_run(handle, sql, err);
 }
 
-/* Several rows at once: a statement costs more than its row. Most events are a call and its request. */
-static struct rc insert_events(struct sqlite_handle *handle, const struct rows *rows, struct err *err)
+/* Several rows at once: a statement costs more than its row. Most events are a call and its request. SQLite gives the
+ * rows the numbers that follow the last event's, which takes less than to look for a place for each; but when a session
+ * leaves, the last event may have left with it. */
+static struct rc insert_events(struct sqlite_handle *handle, const struct rows *rows, bool leaves, struct err *err)
 {
-    for (const struct event_row *row = rows->events, *end = row + rows->count; row < end;) {
-        int calls = count_calls(row, end);
+    const struct event_row *end = rows->events + rows->count;
+    for (const struct event_row *row = rows->events; row < end;) {
+        int calls = leaves ? 0 : count_calls(row, end);
         if (calls) {
             calls = calls == CALLS_AT_ONCE ? calls : 1;
             TRY(insert_calls(handle, row, calls, err));
@@ -202,11 +209,13 @@ static struct rc insert_events(struct sqlite_handle *handle, const struct rows *
             continue;
         }
         enum sqlite_sql sql = end - row >= 2 ? SQL_EVENT_ADD_2 : SQL_EVENT_ADD;
-        bind_event(handle, sql, 1, row++);
+        bind_event(handle, sql, 1, row++, leaves);
         if (sql == SQL_EVENT_ADD_2)
-            bind_event(handle, sql, 1 + EVENT_ROW_COLUMNS, row++);
+            bind_event(handle, sql, 1 + EVENT_ROW_COLUMNS, row++, leaves);
         TRY(sqlite_run(handle, sql, err));
     }
+    if ((uint64_t)sqlite3_last_insert_rowid(handle->db) != end[-1].event->seq)
+        return err_set(err, ERR_CORRUPT, "%s: somebody else has changed the events: see `nod verify`", handle->path);
     return RC_OK;
 }
 
@@ -266,7 +275,7 @@ static struct rc write_rows(struct backend_handle *opaque, struct facts *facts, 
     *ret_held = true;
     for (size_t i = 0; i < rows->count; i++)
         TRY(follow_event(handle, &rows->events[i], err));
-    TRY(insert_events(handle, rows, err));
+    TRY(insert_events(handle, rows, facts->leaves, err));
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
         if (head->changed)
             TRY(write_head(handle, head, err));
