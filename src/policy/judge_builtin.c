@@ -243,8 +243,10 @@ static bool holds_keys(struct judging *j, struct str target)
 {
     struct folder here = {.path = j->places.project.named, .known = true};
     struct place place;
-    return target_secret(target, false) ||
-           (target_literal(target) && (!place_of(j, &here, target, &place) || target_secret(place.real, false)));
+    if (target_secret(target, false) || !target_literal(target))
+        return target_secret(target, false);
+    return !place_of(j, &here, target, &place) ||
+           (!str_eq(place.real, place.named) && target_secret(place.real, false));
 }
 
 /* `$f`, `src/$f`: a variable that the line sets, below a folder inside the session's. */

@@ -385,8 +385,11 @@ bool judge_target_outside(struct judging *j, struct str target)
         return true;
     struct folder here = {.path = project, .known = true};
     struct place place;
-    return target_literal(target) && (!place_of(j, &here, target, &place) || !place_inside(j, &place) ||
-                                      target_secret(place.real, true)); /* a link to .env */
+    if (!target_literal(target))
+        return false;
+    if (!place_of(j, &here, target, &place) || !place_inside(j, &place))
+        return true;
+    return !str_eq(place.named, place.real) && target_secret(place.real, true); /* a link to .env */
 }
 
 bool judge_target_unreadable(struct judging *j, struct str target)

@@ -167,7 +167,8 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
         note_protected(j, place.named);
     if (writes && place.shared)
         judge_note_shared(j, place.named);
-    bool secret = target_secret(place.named, true) || target_secret(place.real, true);
+    bool link = !str_eq(place.named, place.real);
+    bool secret = target_secret(place.named, true) || (link && target_secret(place.real, true));
     if (secret && !place_covered(j, &place, writes ? STR("Edit") : STR("Read")) &&
         !touch.perhaps)
         note_secret(j, place.named, writes);

@@ -54,8 +54,8 @@ static struct str glob_of(const struct word *words, size_t i)
  * and patterns that rg takes files by. */
 static bool looks_at_hidden(struct arena *arena, const struct word *words, size_t count)
 {
-    static const char *const names[] = {"--hidden", "--unrestricted", "--no-ignore", "--all-types", "--search-binary",
-                                        "--others", "--type-add"};
+    static const char *const names[] = {"--hi", "--un", "--no-ignore", "--all-types", "--search-binary", "--others",
+                                        "--type-add"}; /* ag takes shortened ones */
     bool rg = count && str_is(match_program_name(words[0].text), "rg"), git = count && word_is(&words[0], "git");
     for (size_t i = 1; i < count; i++) {
         struct str text = words[i].text;

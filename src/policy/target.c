@@ -46,21 +46,24 @@ static const struct {
 
 /* Files that hold keys by their names, anywhere: a rule may name them, no default does. The first ones are not meant
  * by a rule on a program either. */
-enum { SECRET_SETTINGS = 2 };
-static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),
-                                          STR("*.pem"),       STR("*.key"),     STR("*.p12"),    STR("*.pfx"),
+enum { SECRET_SETTINGS = 5 };
+static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),    STR(".env-*"),   STR(".env_*"),
+                                          STR(".env~"), STR("*.pem"), STR("*.key"), STR("*.p12"), STR("*.pfx"),
                                           STR("id_rsa"),      STR("id_dsa"),    STR("id_ecdsa"), STR("id_ed25519"),
                                           STR("id_*_sk"),     STR("*.keystore"), STR("*.jks"),   STR("*.kdbx"),
                                           STR("credentials.json"), STR("*.ppk"), STR(".npmrc"), STR(".pypirc"),
                                           STR("service-account*.json"), STR("service_account*.json"),
                                           STR("client_secret*.json"), STR("*.env"), STR("*.tfvars"), STR(".vault_pass"),
-                                          STR("secrets.json"), STR("secrets.yml"), STR("secrets.yaml"),
+                                          STR(".dev.vars"), STR("secrets.json"),
+                                          STR("secrets.yml"), STR("secrets.yaml"),
                                           STR("secrets.toml"), STR("*.tfstate"), STR("*.tfstate.backup"),
                                           STR("kubeconfig"),  STR(".envrc"),    STR(".dockercfg")};
 
 /* Exceptions to these lists: example files without secrets. */
 static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sample"), STR(".env.template"),
                                             STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema"),
+                                            STR(".env-example"), STR(".env-sample"), STR(".env-template"),
+                                            STR(".env_example"), STR(".env_sample"), STR(".env_template"),
                                             STR("example.env"),  STR("sample.env"), STR("template.env")};
 
 /* Protected paths from the root on; of the first, looking at them is asked about, too. */
