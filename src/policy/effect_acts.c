@@ -240,16 +240,23 @@ void study_test(struct studying *s)
 {
     static const char *const compares[] = {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
     bool prints = str_is(match_program_name(s->words[0].text), "printf"), between = word_is(&s->words[0], "[[");
-    /* `[ "$x" = y ]`: with an operator in the middle the first word is only compared. */
+    bool splits = !prints && !between; /* [[ makes one word of each */
+    /* `[ "$x" = y ]`: with an operator in the middle the first word is only compared. So it is alone: `[ "$x" ]`. */
     for (size_t i = 0; s->count == 5 && i < sizeof compares / sizeof *compares; i++)
         between = between || word_is(&s->words[2], compares[i]);
+    if (splits && s->count == (word_is(&s->words[0], "[") ? 3 : 2) && !(s->words[1].flags & WORD_SPLITS))
+        between = true;
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
+        unsigned flags = s->words[i].flags;
         if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
             study_state(s);
         if (str_starts(text, STR("-v")) || str_is(text, "-R") ||
             (i == 1 && !between && effect_may_be_option(&s->words[i])))
             act_other(s, ALL_WORDS, "it sets or evaluates a variable");
+        /* Without quotes `[ $(cat a) -gt 1 ]` may be `[ -v x[$(id)] -gt 1 ]`: judge_builtin.c knows numbers. */
+        else if (splits && (flags & WORD_SPLITS) && (flags & (WORD_RUNS | WORD_CHOSEN)))
+            act_other(s, i, "what it compares stands without quotes, and may become an operator that evaluates a name");
     }
 }
 
