@@ -370,10 +370,50 @@ static void memory_forgets_when_an_event_was_not_followed(void **state)
     memory_close(memory);
 }
 
+/* ---- a group that moves ---- */
+
+static void add_event(struct append *append, enum event_kind kind, const char *session, const char *call)
+{
+    (void)append_event(append, (struct event){.kind = kind, .session = str_of(session), .thread = STR("t1"), .call = str_of(call),
+                                              .actor = STR("a"), .data = STR("{}")});
+}
+
+/* Others kept seven events after the end, 10, that the group was judged by: its own numbers move, older ones stay. */
+static void a_group_behind_others_events_takes_its_numbers_along(void **state)
+{
+    (void)state;
+    struct facts facts = {0};
+    struct rows rows;
+    struct append *group = append_new(), *second = group->next = append_new();
+    add_event(group, EVENT_TOOL_CALL, "new", "c1");
+    add_event(group, EVENT_TOOL_APPROVAL_REQUEST, "new", "c1");
+    add_event(second, EVENT_SESSION_CHANGED, "old", "");
+    add_event(second, EVENT_RUN_STATUS, "old", "");
+    facts_name(&facts, group);
+    facts.last_seq = 10;
+    struct fact_head *old = facts_head(&facts, STR("old")), *fresh = facts_head(&facts, STR("new"));
+    *old = (struct fact_head){.session = old->session, .next = old->next, .first_seq = 2, .changed_seq = 3, .last_seq = 5, .no = 4};
+    judge_group(&facts, group, &rows);
+    assert_true(group->outcome == APPEND_KEPT && second->outcome == APPEND_KEPT && rows.count == 4);
+    judge_move(&facts, &rows, 17);
+    for (size_t i = 0; i < rows.count; i++)
+        assert_true(rows.events[i].event->seq == 18 + i);
+    assert_true(rows.events[0].chain == 18 && rows.events[1].chain == 18 && rows.events[3].chain == 2);
+    assert_true(rows.events[1].call_seq == 18);
+    assert_true(fresh->first_seq == 18 && fresh->last_seq == 19);
+    assert_true(old->first_seq == 2 && old->changed_seq == 20 && old->last_seq == 21);
+    assert_true(facts.first_call->seqs[EVENT_TOOL_CALL] == 18 && facts.first_call->seqs[EVENT_TOOL_APPROVAL_REQUEST] == 19);
+    assert_true(facts.last_seq == 17 && facts.next_seq == 22);
+    facts_done(&facts);
+    append_free(second);
+    append_free(group);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_judge_and_the_model_agree),
+        cmocka_unit_test(a_group_behind_others_events_takes_its_numbers_along),
         cmocka_unit_test(memory_forgets_when_an_event_was_not_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
