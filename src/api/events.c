@@ -3,6 +3,7 @@
 
 #include "api/forms.h"
 #include "api/sse.h"
+#include "base/small.h"
 #include "event/cloud_event.h"
 
 #include <stdlib.h>
@@ -104,12 +105,24 @@ static void read_page(struct exchange *x, const struct event_scope *scope)
 
 /* ---- the stream ---- */
 
+/* What a stream follows, one for all readers that ask for the same. */
+struct followed {
+    struct watched what;
+    enum form form;
+    unsigned refs;
+    struct followed **last; /* where new readers find it; not counted */
+    char bytes[];           /* holds session and thread */
+};
+
 /* One follower over Server-Sent Events; small, because there may be very many. */
 struct follower {
     struct sse sse;
-    enum form form;
-    char bytes[]; /* holds session and thread */
 };
+
+static const struct followed *followed_by(const struct sse *sse)
+{
+    return (const struct followed *)sse->watcher.what;
+}
 
 /* Converts the JSON of an event into a CloudEvent. */
 static void make_cloud_event(struct buf *json)
@@ -148,9 +161,9 @@ struct shared *form_sse(struct happening *happening, enum form form)
  * sent. */
 static void tell(struct watcher *watcher, struct happening *happening)
 {
-    struct follower *follower = watcher->arg;
-    if (!sse_revoked(&follower->sse))
-        (void)http_stream_send(follower->sse.stream, form_sse(happening, follower->form));
+    struct sse *sse = watcher->arg;
+    if (!sse_revoked(sse))
+        (void)http_stream_send(sse->stream, form_sse(happening, followed_by(sse)->form));
 }
 
 /* Whether the reader is slow: it then gets stored pages instead of live events, which may fill half of its queue only.
@@ -188,28 +201,66 @@ static void broken(struct watcher *watcher, const struct err *err)
     http_stream_end(sse->stream);
 }
 
-static void follower_free(struct sse *sse) { free(sse); }
-
-/* Owns copies of the scope's texts: it lives longer than the request. */
-static struct follower *follower_new(const struct event_scope *scope)
+static bool follows(const struct followed *followed, const struct event_scope *scope)
 {
-    struct follower *follower = heap_new(sizeof *follower + scope->session.n + scope->thread.n);
-    struct watcher *w = &follower->sse.watcher;
+    const struct watched *what = &followed->what;
+    return str_eq(what->session, scope->session) && str_eq(what->thread, scope->thread) &&
+           what->kinds == scope->kinds && (what->hear != NULL) == scope->live && followed->form == scope->form;
+}
+
+/* Owns copies of the scope's texts: it lives longer than the request. Readers that come after each other and want the
+ * same share one. */
+static struct followed *followed_get(struct api *api, const struct event_scope *scope)
+{
+    if (api->followed && follows(api->followed, scope)) {
+        api->followed->refs++;
+        return api->followed;
+    }
+    struct followed *followed = heap_new(sizeof *followed + scope->session.n + scope->thread.n);
     if (scope->session.n)
-        memcpy(follower->bytes, scope->session.p, scope->session.n);
+        memcpy(followed->bytes, scope->session.p, scope->session.n);
     if (scope->thread.n)
-        memcpy(follower->bytes + scope->session.n, scope->thread.p, scope->thread.n);
-    w->session = (struct str){follower->bytes, scope->session.n};
-    w->thread = (struct str){follower->bytes + scope->session.n, scope->thread.n};
-    w->kinds = scope->kinds;
-    w->after = scope->after;
-    w->tell = tell;
-    w->hear = scope->live ? hear : NULL;
-    w->lags = lags;
-    w->away = away;
-    w->broken = broken;
+        memcpy(followed->bytes + scope->session.n, scope->thread.p, scope->thread.n);
+    followed->what = (struct watched){
+        .session = {followed->bytes, scope->session.n},
+        .thread = {followed->bytes + scope->session.n, scope->thread.n},
+        .kinds = scope->kinds,
+        .tell = tell,
+        .hear = scope->live ? hear : NULL,
+        .lags = lags,
+        .away = away,
+        .broken = broken,
+        .caught_up = sse_caught_up,
+    };
+    followed->form = scope->form;
+    followed->refs = 1;
+    followed->last = &api->followed;
+    api->followed = followed;
+    return followed;
+}
+
+static void followed_drop(struct followed *followed)
+{
+    CHECK(followed->refs > 0);
+    if (--followed->refs > 0)
+        return;
+    if (*followed->last == followed)
+        *followed->last = NULL;
+    free(followed);
+}
+
+static void follower_free(struct sse *sse)
+{
+    followed_drop((struct followed *)(uintptr_t)sse->watcher.what);
+    small_free(sse, sizeof(struct follower));
+}
+
+static struct follower *follower_new(struct api *api, const struct event_scope *scope)
+{
+    struct follower *follower = small_new(sizeof *follower);
+    follower->sse.watcher.what = &followed_get(api, scope)->what;
+    follower->sse.watcher.after = scope->after;
     follower->sse.free = follower_free;
-    follower->form = scope->form;
     return follower;
 }
 
@@ -229,7 +280,7 @@ static void stream_if_known(struct exchange *x)
 {
     struct err err;
     EXCHANGE_TRY(x, events_scope_known(x->gate, x->state, &err));
-    sse_start(x, &follower_new(x->state)->sse);
+    sse_start(x, &follower_new(x->api, x->state)->sse);
 }
 
 static void caught_up_with_nodes(struct op *op)

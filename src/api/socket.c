@@ -26,8 +26,9 @@ struct socket_channel {
     struct api *api;
     struct http_socket *socket; /* NULL when it is gone */
     const struct token *token;
+    struct watched what;
     struct watcher watcher;
-    struct arena scope;         /* the watcher's strings */
+    struct arena scope;         /* the strings of `what` */
     bool watching;
     unsigned open_requests;     /* requests that are not answered yet */
 };
@@ -162,19 +163,18 @@ static void subscribe(struct subscription *s)
     struct socket_channel *channel = s->channel;
     stop_watching(channel);
     send_done(channel, "subscribed", s->id);
-    channel->watcher = (struct watcher){
+    channel->what = (struct watched){
         .session = arena_str(&channel->scope, s->scope.session),
         .thread = arena_str(&channel->scope, s->scope.thread),
         .kinds = s->scope.kinds,
-        .after = s->scope.after,
         .tell = tell,
         .hear = s->scope.live ? hear : NULL,
         .lags = lags,
         .away = away,
         .broken = broken,
         .caught_up = caught_up,
-        .arg = channel,
     };
+    channel->watcher = (struct watcher){.what = &channel->what, .after = s->scope.after, .arg = channel};
     channel->watching = true;
     gate_watch(channel->api->gate, &channel->watcher);
 }

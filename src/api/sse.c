@@ -40,7 +40,7 @@ static void go_on(struct sse *sse)
         gate_watch_more(&sse->watcher);
 }
 
-static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
+void sse_caught_up(struct watcher *watcher) { go_on(watcher->arg); }
 
 static void drained(struct http_stream *stream, void *arg)
 {
@@ -60,7 +60,6 @@ void sse_start(struct exchange *x, struct sse *sse)
 {
     struct gate *gate = x->gate; /* the exchange may be gone when the stream has begun */
     sse->token = x->token;
-    sse->watcher.caught_up = caught_up;
     sse->watcher.arg = sse;
     x->api->answers[2]++;
     struct http_stream_options options = {.gone = gone, .drained = drained, .arg = sse};

@@ -7,7 +7,7 @@
 
 /* The first member of whatever has such a stream. */
 struct sse {
-    struct watcher watcher;        /* `caught_up` and `arg` are set by sse_start */
+    struct watcher watcher;        /* `arg` is set by sse_start; its `what` has sse_caught_up */
     struct http_stream *stream;
     const struct token *token;
     void (*live)(struct sse *sse); /* everything stored was told: called once or more; may be NULL */
@@ -17,6 +17,7 @@ struct sse {
 /* Begins the answer, and with it the watching. From here on the stream owns `sse`: it is given to its `free` when the
  * client has gone. */
 void sse_start(struct exchange *x, struct sse *sse);
+void sse_caught_up(struct watcher *watcher);
 void sse_send(struct sse *sse, struct str text);
 /* Ends the stream when its token was revoked. Looked at for every event. */
 bool sse_revoked(struct sse *sse);

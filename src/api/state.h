@@ -68,6 +68,7 @@ struct api {
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     struct below *below; /* NULL: no tripwire */
     struct guesses guesses;
+    struct followed *followed; /* what the last stream of events follows, while any does */
     uint64_t answers[6]; /* responses sent, counted by the first digit of their status */
     uint64_t query_us, queries; /* of listing what waits, for metrics */
 };

@@ -41,6 +41,7 @@ struct view {
     struct arena arena;
     struct str session, thread;  /* the session and its main thread */
     struct map calls;            /* id → struct terminal_ask, until it is answered */
+    struct watched what;
     struct watcher watcher;
     bool watching;
     bool tagged;                 /* its messages carry session_id and cursor: the client asked for it */

@@ -470,10 +470,10 @@ void terminal_view_watch(struct view *view)
 {
     if (view->watching)
         return;
-    view->watcher = (struct watcher){
-        .session = view->session, .tell = tell, .caught_up = page_told, .arg = view};
+    view->what = (struct watched){.session = view->session, .tell = tell, .caught_up = page_told};
+    view->watcher = (struct watcher){.what = &view->what, .arg = view};
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
-        view->watcher.kinds |= (uint64_t)1 << takers[i].kind;
+        view->what.kinds |= (uint64_t)1 << takers[i].kind;
     view->watching = true;
     gate_watch(view->terminal->api->gate, &view->watcher);
 }

@@ -14,7 +14,8 @@
 enum {
     STEP = 16, FINE_BYTES = 512, FINE_CLASSES = FINE_BYTES / STEP, /* up to here one class for each step */
     WIDE_STEP = 64, CLASSES = FINE_CLASSES + (SMALL_BYTES_MAX - FINE_BYTES) / WIDE_STEP,
-    SLAB_BYTES = 32 << 10
+    SLAB_BYTES = 32 << 10,
+    HEAP_OWN_BYTES = 16, /* what the heap has before each block: with it a slab is as long as the step between two */
 };
 
 struct slot {
@@ -78,8 +79,9 @@ static void unlink_slab(struct slab *slab)
 
 static struct slab *add_slab(unsigned class)
 {
-    struct slab *slab = heap_aligned(SLAB_BYTES, SLAB_BYTES);
-    *slab = (struct slab){.class = class, .room = (unsigned)((SLAB_BYTES - sizeof *slab) / size_of(class))};
+    enum { BYTES = SLAB_BYTES - HEAP_OWN_BYTES };
+    struct slab *slab = heap_aligned(SLAB_BYTES, BYTES);
+    *slab = (struct slab){.class = class, .room = (unsigned)((BYTES - sizeof *slab) / size_of(class))};
     empty_count[class]++;
     link_slab(slab);
     return slab;

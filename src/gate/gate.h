@@ -158,36 +158,6 @@ void gate_decide(struct gate *gate, struct decide *decide);
 struct rc gate_decision_statement(struct gate *gate, const struct decide *decide, struct str key,
                                   struct statement *ret_statement, struct err *err);
 
-/* ---- watching ---- */
-/* An event delivered to many watchers: each serialized form is made once and shared. */
-enum { HAPPENING_FORMS = 4 };
-struct happening {
-    const struct event *event;
-    struct shared *forms[HAPPENING_FORMS];
-};
-
-/* A subscription to all events of its scope after `after`, each exactly once and in order. While it catches up, pages
- * are delivered, the next one after gate_watch_more. */
-struct watcher {
-    struct str session, thread; /* empty: all; the strings must live as long as the watcher */
-    uint64_t kinds;             /* bit 1 << kind; 0: all */
-    uint64_t after;             /* the position: seq of the last event that was told */
-    void (*tell)(struct watcher *watcher, struct happening *happening);
-    void (*hear)(struct watcher *watcher, struct str json); /* text passed to gate_say; may be NULL */
-    void (*away)(struct watcher *watcher, bool away); /* the store is out of reach, or back; no unwatch; may be NULL */
-    void (*broken)(struct watcher *watcher, const struct err *err); /* history changed, start anew; may be NULL */
-    bool (*lags)(const struct watcher *watcher); /* true: deliver nothing now, catch up later; may be NULL */
-    void (*caught_up)(struct watcher *watcher); /* a page was delivered, or `failed`: call gate_watch_more */
-    void *arg;
-    /* private to the gate */
-    struct gate *gate;
-    struct watcher *next, *prev;
-    struct read *reading;
-    bool live, stopped, failed;
-};
-void gate_watch(struct gate *gate, struct watcher *watcher);
-void gate_watch_more(struct watcher *watcher);
-void gate_unwatch(struct watcher *watcher);
 #include "gate/gate_figures.h"
 #include "gate/gate_archive.h"
 #include "gate/gate_catch_up.h"
@@ -196,5 +166,6 @@ void gate_unwatch(struct watcher *watcher);
 #include "gate/gate_rules.h"
 #include "gate/gate_tokens.h"
 #include "gate/gate_waiting.h"
+#include "gate/gate_watch.h"
 
 #endif

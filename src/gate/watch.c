@@ -31,15 +31,15 @@ static void set_first(struct gate *gate, struct str session, struct watcher *fir
 
 static bool wants(const struct watcher *w, const struct event *event)
 {
-    return event->seq > w->after && (w->kinds == 0 || (w->kinds & (uint64_t)1 << event->kind)) &&
-           (str_empty(w->session) || str_eq(w->session, event->session)) &&
-           (str_empty(w->thread) || str_eq(w->thread, event->thread));
+    return event->seq > w->after && (w->what->kinds == 0 || (w->what->kinds & (uint64_t)1 << event->kind)) &&
+           (str_empty(w->what->session) || str_eq(w->what->session, event->session)) &&
+           (str_empty(w->what->thread) || str_eq(w->what->thread, event->thread));
 }
 
 static void tell(struct watcher *w, struct happening *happening)
 {
     w->after = happening->event->seq;
-    w->tell(w, happening);
+    w->what->tell(w, happening);
 }
 
 static void forget_forms(struct happening *happening)
@@ -73,8 +73,8 @@ static void page_read(struct read *read)
     }
     bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* read again when the store is back */
     w->failed = read->err.code != ERR_OK && !postponed;
-    if (!w->stopped && w->caught_up && !postponed)
-        w->caught_up(w);
+    if (!w->stopped && w->what->caught_up && !postponed)
+        w->what->caught_up(w);
     read_free(read);
 }
 
@@ -83,20 +83,20 @@ void gate_watch_more(struct watcher *w)
 {
     if (w->live || w->reading || w->stopped)
         return;
-    w->reading = read_new_of((struct read){.kind = READ_EVENTS, .session = w->session, .thread = w->thread,
-                                           .kinds = w->kinds, .after = w->after, .limit = PAGE_EVENTS});
+    w->reading = read_new_of((struct read){.kind = READ_EVENTS, .session = w->what->session, .thread = w->what->thread,
+                                           .kinds = w->what->kinds, .after = w->after, .limit = PAGE_EVENTS});
     gate_read(w->gate, w->reading, page_read, w);
 }
 
 void gate_watch(struct gate *gate, struct watcher *w)
 {
-    struct watcher *first = first_of(gate, w->session);
+    struct watcher *first = first_of(gate, w->what->session);
     w->gate = gate;
     w->prev = NULL;
     w->next = first;
     if (first)
         first->prev = w;
-    set_first(gate, w->session, w);
+    set_first(gate, w->what->session, w);
     gate->watcher_count++;
     /* A watcher whose position is the last delivered event has nothing to catch up with. */
     w->live = w->after >= gate->core.delivered;
@@ -117,7 +117,7 @@ void gate_unwatch(struct watcher *w)
     if (w->prev)
         w->prev->next = w->next;
     else
-        set_first(gate, w->session, w->next);
+        set_first(gate, w->what->session, w->next);
     gate->watcher_count--;
 }
 
@@ -127,7 +127,7 @@ static void tell_list(struct watcher *w, struct happening *happening)
     while (w) {
         struct watcher *next = w->next;
         if (w->live && wants(w, happening->event)) {
-            w->live = !w->lags || !w->lags(w);
+            w->live = !w->what->lags || !w->what->lags(w);
             if (w->live)
                 tell(w, happening);
         }
@@ -143,8 +143,8 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
         struct watcher *next;
         for (struct watcher *w = first_of(gate, lists[i]); w; w = next) {
             next = w->next;
-            if (w->live && w->hear && (str_empty(w->thread) || str_eq(w->thread, thread)))
-                w->hear(w, json);
+            if (w->live && w->what->hear && (str_empty(w->what->thread) || str_eq(w->what->thread, thread)))
+                w->what->hear(w, json);
         }
     }
 }
@@ -167,8 +167,8 @@ void watch_broken(struct gate *gate, const struct err *err)
     ARENA_SCOPE(scratch);
     struct watcher **all = list_all(gate, &scratch);
     for (size_t i = 0, count = gate->watcher_count; i < count; i++)
-        if (all[i]->broken)
-            all[i]->broken(all[i], err);
+        if (all[i]->what->broken)
+            all[i]->what->broken(all[i], err);
 }
 
 /* When the store comes back, every watcher asks again for what it could not read. */
@@ -178,10 +178,10 @@ void watch_away(struct gate *gate, bool away)
     struct watcher **all = list_all(gate, &scratch);
     gate->store_away = away;
     for (size_t i = 0, count = gate->watcher_count; i < count; i++) {
-        if (all[i]->away)
-            all[i]->away(all[i], away);
-        if (!away && all[i]->caught_up)
-            all[i]->caught_up(all[i]);
+        if (all[i]->what->away)
+            all[i]->what->away(all[i], away);
+        if (!away && all[i]->what->caught_up)
+            all[i]->what->caught_up(all[i]);
     }
 }
 

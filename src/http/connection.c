@@ -1,6 +1,7 @@
 /* The life of a connection, from the first byte to the last (see connection.h for the invariants). */
 #include "http/connection.h"
 
+#include "base/small.h"
 #include "http/due.h"
 #include "http/output.h"
 #include "http/owners.h"
@@ -18,10 +19,15 @@ static const struct str go_on = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
 
 /* ---- begin and end ---- */
 
+static size_t size_of(bool local)
+{
+    return offsetof(struct http_connection, uv) + (local ? sizeof(uv_pipe_t) : sizeof(uv_tcp_t));
+}
+
 /* Makes the connection that uv_accept fills; the server counts it from here on. */
 struct http_connection *http_connection_new(struct http_server *server, bool local)
 {
-    struct http_connection *connection = heap_new(sizeof *connection);
+    struct http_connection *connection = small_new(size_of(local));
     CHECK((local ? uv_pipe_init(server->uv, &connection->uv.pipe, 0)
                  : uv_tcp_init(server->uv, &connection->uv.tcp)) == 0);
     connection->uv.handle.data = connection;
@@ -44,7 +50,7 @@ static void on_closed(uv_handle_t *handle)
     http_watch_leave(connection);
     http_output_drop(connection);
     tls_session_free(connection->tls);
-    free(connection);
+    small_free(connection, size_of(connection->local));
     http_server_released(server);
 }
 

@@ -18,6 +18,7 @@
 #include <uv.h>
 
 struct http_reader;
+struct http_stranger;
 struct outgoing;
 struct flush;
 
@@ -33,12 +34,6 @@ enum http_phase {
 
 /* Owned by libuv's handle inside it: freed in on_closed, after uv_close. */
 struct http_connection {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } uv;
     struct http_server *server;
     struct http_connection *next, *previous; /* neighbours in its watch list */
     int64_t since_ms;                        /* when it entered that list */
@@ -48,10 +43,7 @@ struct http_connection {
         struct http_socket *socket;
         size_t discarded;                    /* LINGERING */
     };
-    struct http_connection *next_stranger, *previous_stranger; /* set until a token was identified on it */
-    int64_t came_ms;
-    uint8_t address[16];                     /* address of a connection without a token */
-    size_t held;                             /* bytes queued from `first` on that are not shared */
+    struct http_stranger *stranger;               /* until a token was identified on it; NULL: it was, or it is local */
     struct buf *early;                       /* pipelined bytes that came while a request is handled, or NULL */
     struct outgoing *first, *last;           /* queue of bytes that the kernel has not taken yet */
     struct flush *flush;                     /* the write under way */
@@ -65,13 +57,18 @@ struct http_connection {
     uint8_t stalls;                          /* number of heartbeats in a row at which no bytes had left */
     bool local : 1;
     bool agents : 1;
-    bool stranger : 1;
     bool processing : 1;                     /* input is being processed further up the stack */
     bool reading : 1;                        /* libuv reads */
     bool ended : 1;                          /* the client has shut its side */
     bool probed : 1;                         /* it was checked whether the client is still connected */
     bool broken : 1;                         /* writing failed, or the reader is too slow */
     bool ending : 1;                         /* a stream or socket that was told to end */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;                      /* larger than the others: there is room for it in local ones only */
+    } uv;
 };
 
 struct http_stream {

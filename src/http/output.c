@@ -273,6 +273,14 @@ uint64_t http_output_taken(const struct http_connection *connection)
     return (uint64_t)waiting < connection->sent ? connection->sent - (uint64_t)waiting : 0;
 }
 
+size_t http_output_held(const struct http_connection *connection)
+{
+    size_t held = 0;
+    for (const struct outgoing *out = connection->first; out; out = out->next)
+        held += out->held;
+    return held;
+}
+
 void http_output_drop(struct http_connection *connection)
 {
     take_off(connection, connection->queued);

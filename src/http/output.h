@@ -18,6 +18,8 @@ bool http_output_sealed(void *arg, struct str sealed);
 ssize_t http_output_push(const struct http_connection *connection);
 /* On the loop, with what http_output_push returned: what remains is queued until the kernel takes it. */
 void http_output_took(struct http_connection *connection, ssize_t bytes);
+/* Bytes of the queue that only this connection holds. */
+size_t http_output_held(const struct http_connection *connection);
 void http_output_drop(struct http_connection *connection);
 
 /* How many of the sent bytes the client's machine has acknowledged. */

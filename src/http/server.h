@@ -50,7 +50,7 @@ struct watch_list {
 
 /* Connections without a valid token, oldest first: when room is needed, they go. */
 struct strangers {
-    struct http_connection *first, *last; /* by the time they came */
+    struct http_stranger *first, *last; /* by the time they came */
     size_t count;
     size_t held;              /* bytes of answers that they do not read */
     struct map by_address;    /* → size_t, how many */

@@ -6,47 +6,59 @@
  */
 #include "http/strangers.h"
 
+#include "base/list.h"
 #include "base/log.h"
+#include "base/small.h"
+#include "http/output.h"
 #include "http/server.h"
 
 #include <stdlib.h>
 
 enum { MOMENT_MS = 1000, WARN_EVERY_MS = 60000 };
 
+/* What is only known of a connection while it is a stranger's. */
+struct http_stranger {
+    struct http_stranger *next, *previous;
+    struct http_connection *connection;
+    int64_t came_ms;
+    uint8_t address[16];
+};
+
 /* ---- counted by address ---- */
 
-static struct str key_of(const struct http_connection *connection)
+static struct str key_of(const struct http_stranger *stranger)
 {
-    return (struct str){(const char *)connection->address, sizeof connection->address};
+    return (struct str){(const char *)stranger->address, sizeof stranger->address};
 }
 
-static void learn_address(struct http_connection *connection)
+static void learn_address(struct http_stranger *stranger)
 {
     struct sockaddr_storage peer = {0};
     int n = sizeof peer;
-    if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &n) != 0)
+    if (uv_tcp_getpeername(&stranger->connection->uv.tcp, (struct sockaddr *)&peer, &n) != 0)
         return;
     if (peer.ss_family == AF_INET)
-        memcpy(connection->address, &((struct sockaddr_in *)&peer)->sin_addr, 4);
+        memcpy(stranger->address, &((struct sockaddr_in *)&peer)->sin_addr, 4);
     else
-        memcpy(connection->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, 16);
+        memcpy(stranger->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, 16);
 }
 
-static size_t *count_of(struct http_server *server, const struct http_connection *connection)
+static size_t *count_of(struct http_server *server, const struct http_stranger *stranger)
 {
-    size_t *count = map_get(&server->strangers.by_address, key_of(connection));
+    size_t *count = map_get(&server->strangers.by_address, key_of(stranger));
     if (!count) {
         count = heap_new(sizeof *count);
-        (void)map_put(&server->strangers.by_address, key_of(connection), count);
+        (void)map_put(&server->strangers.by_address, key_of(stranger), count);
     }
     return count;
 }
 
 /* ---- who leaves ---- */
 
-static bool may_leave(const struct http_connection *connection)
+static bool may_leave(const struct http_stranger *stranger)
 {
-    int64_t age_ms = (int64_t)uv_now(connection->server->uv) - connection->came_ms;
+    const struct http_connection *connection = stranger->connection;
+    int64_t age_ms = (int64_t)uv_now(connection->server->uv) - stranger->came_ms;
     return age_ms >= MOMENT_MS && connection->phase != PHASE_BUSY && connection->phase != PHASE_CLOSED &&
            !connection->processing;
 }
@@ -62,15 +74,16 @@ static void warn(struct http_server *server, const char *words, uint64_t count)
 
 /* Closes the oldest stranger that may be closed: one of the same address as `like` if that is given, and with
  * `holding` one that has unread answers. */
-static bool send_away(struct http_server *server, const struct http_connection *like, bool holding)
+static bool send_away(struct http_server *server, const struct http_stranger *like, bool holding)
 {
-    struct http_connection *at = server->strangers.first;
-    while (at && (!may_leave(at) || (like && !str_eq(key_of(at), key_of(like))) || (holding && !at->held)))
-        at = at->next_stranger;
+    struct http_stranger *at = server->strangers.first;
+    while (at && (!may_leave(at) || (like && !str_eq(key_of(at), key_of(like))) ||
+                  (holding && !http_output_held(at->connection))))
+        at = at->next;
     if (!at)
         return false;
     server->figures.refused_total++;
-    http_connection_close(at);
+    http_connection_close(at->connection);
     return true;
 }
 
@@ -97,42 +110,42 @@ void http_strangers_enter(struct http_connection *connection)
     struct http_server *server = connection->server;
     struct strangers *strangers = &server->strangers;
     CHECK(!connection->stranger && !connection->local);
-    learn_address(connection);
-    connection->stranger = true;
-    connection->came_ms = (int64_t)uv_now(server->uv);
-    connection->previous_stranger = strangers->last;
-    if (strangers->last)
-        strangers->last->next_stranger = connection;
-    else
-        strangers->first = connection;
-    strangers->last = connection;
+    struct http_stranger *stranger = small_new(sizeof *stranger);
+    connection->stranger = stranger;
+    stranger->connection = connection;
+    learn_address(stranger);
+    stranger->came_ms = (int64_t)uv_now(server->uv);
+    stranger->previous = strangers->last;
+    LIST_ADD(strangers, stranger);
     strangers->count++;
-    if (++*count_of(server, connection) > server->options.strangers_per_address_max)
-        (void)send_away(server, connection, false);
+    if (++*count_of(server, stranger) > server->options.strangers_per_address_max)
+        (void)send_away(server, stranger, false);
 }
 
 void http_strangers_leave(struct http_connection *connection)
 {
     struct strangers *strangers = &connection->server->strangers;
-    if (!connection->stranger)
+    struct http_stranger *stranger = connection->stranger;
+    if (!stranger)
         return;
-    connection->stranger = false;
-    if (connection->previous_stranger)
-        connection->previous_stranger->next_stranger = connection->next_stranger;
+    connection->stranger = NULL;
+    if (stranger->previous)
+        stranger->previous->next = stranger->next;
     else
-        strangers->first = connection->next_stranger;
-    if (connection->next_stranger)
-        connection->next_stranger->previous_stranger = connection->previous_stranger;
+        strangers->first = stranger->next;
+    if (stranger->next)
+        stranger->next->previous = stranger->previous;
     else
-        strangers->last = connection->previous_stranger;
-    connection->next_stranger = connection->previous_stranger = NULL;
-    CHECK(strangers->count && strangers->held >= connection->held);
+        strangers->last = stranger->previous;
+    size_t held = http_output_held(connection);
+    CHECK(strangers->count && strangers->held >= held);
     strangers->count--;
-    strangers->held -= connection->held;
-    size_t *count = count_of(connection->server, connection);
+    strangers->held -= held;
+    size_t *count = count_of(connection->server, stranger);
     CHECK(*count);
     if (--*count == 0)
-        free(map_take(&strangers->by_address, key_of(connection)));
+        free(map_take(&strangers->by_address, key_of(stranger)));
+    small_free(stranger, sizeof *stranger);
 }
 
 void http_known(struct http_request *request)
@@ -147,7 +160,6 @@ void http_known(struct http_request *request)
 void http_strangers_hold(struct http_connection *connection, size_t bytes)
 {
     struct http_server *server = connection->server;
-    connection->held += bytes;
     server->held += bytes;
     if (connection->stranger)
         server->strangers.held += bytes;
@@ -164,8 +176,7 @@ void http_strangers_hold(struct http_connection *connection, size_t bytes)
 void http_strangers_release(struct http_connection *connection, size_t bytes)
 {
     struct http_server *server = connection->server;
-    CHECK(connection->held >= bytes && server->held >= bytes);
-    connection->held -= bytes;
+    CHECK(server->held >= bytes);
     server->held -= bytes;
     if (connection->stranger)
         server->strangers.held -= bytes;

@@ -58,13 +58,14 @@ static void follow_log(struct notify *n)
     gate_list_pending(n->options.gate, &scratch, &list);
     /* Starts at the oldest open request, or a little before the end of the log. */
     uint64_t oldest = list.count ? list.next - 1 : list.seq;
-    n->watcher = (struct watcher){
+    n->what = (struct watched){
         .kinds = 1ull << EVENT_TOOL_APPROVAL_REQUEST | 1ull << EVENT_TOOL_APPROVAL_RESPONSE |
                  1ull << EVENT_DELIVERY_CLAIMED | 1ull << EVENT_DELIVERY_ENDED | 1ull << EVENT_DELIVERY_HELD |
                  1ull << EVENT_TOOL_APPROVAL_SNOOZED | 1ull << EVENT_TOOL_APPROVAL_ASSIGNED |
                  1ull << EVENT_TOKEN_CHANGED,
-        .after = oldest > LOOK_BACK_EVENTS ? oldest - LOOK_BACK_EVENTS : 0,
-        .tell = outbox_tell, .caught_up = caught_up, .arg = n};
+        .tell = outbox_tell, .caught_up = caught_up};
+    n->watcher = (struct watcher){
+        .what = &n->what, .after = oldest > LOOK_BACK_EVENTS ? oldest - LOOK_BACK_EVENTS : 0, .arg = n};
     gate_watch(n->options.gate, &n->watcher);
 }
 

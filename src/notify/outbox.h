@@ -89,6 +89,7 @@ struct notify {
     size_t late_count;
     struct timer *timer;
     struct work_pool *pool, *pollers;
+    struct watched what;
     struct watcher watcher;
     bool started, following; /* the gate has recovered; the watcher is running */
     bool closing;

@@ -32,6 +32,7 @@ struct runtime {
     struct arena arena;
     struct work_pool *pool;
     struct runs runs;
+    struct watched what;
     struct watcher watcher;
     struct timer *trouble;      /* wakes the runs whose last job ended with RUN_TROUBLE */
     struct timer *rest;         /* after the last job */

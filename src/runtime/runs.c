@@ -222,14 +222,14 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     runtime->trouble = timer_new(loop, try_again, runtime);
     runtime->rest = timer_new(loop, give_back, runtime);
     runtime->leases = timer_new(loop, tick, runtime);
-    runtime->watcher = (struct watcher){
+    runtime->what = (struct watched){
         .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE |
                  (uint64_t)1 << EVENT_RUN_LEASE,
         .session = STR(""),
         .tell = tell,
         .caught_up = caught_up,
-        .arg = runtime,
     };
+    runtime->watcher = (struct watcher){.what = &runtime->what, .arg = runtime};
     return runtime;
 }
 

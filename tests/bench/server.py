@@ -274,9 +274,9 @@ def streams(world, report):
         server = stack.enter_context(world.serve("streams"))
         figures = server.bench("streams", "--streams", "10000", "--repeat", "7", *options)
     memory, last = figures["streams.memory"], figures["streams.last"]
-    report.row("10,000 idle streams, memory of each", memory["value"], "B", at_most=1024, limit=" B")
+    report.row("10,000 idle streams, memory of each", memory["value"], "B", at_most=512, limit=" B")
     if have_nchan:
         report.row("one event to the last of 10,000; to nginx + nchan", last["value"], "ms", last["beside"],
-                   last["ratio"], at_most=1)
+                   last["ratio"], at_most=0.5)
     else:
         report.missing("one event to the last of 10,000; to nginx + nchan", "nginx with nchan is not installed")

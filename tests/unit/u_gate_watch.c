@@ -4,6 +4,7 @@
 enum { SEEN_MAX = 64 };
 
 struct seen {
+    struct watched what;
     struct watcher watcher;
     uint64_t seqs[SEEN_MAX];
     size_t count, pages;
@@ -27,11 +28,12 @@ static void seen_away(struct watcher *w, bool away) { ((struct seen *)w->arg)->w
 static void watch(struct seen *seen, uint64_t after, const char *session)
 {
     seen->watcher.after = after;
-    seen->watcher.session = str_of(session);
-    seen->watcher.tell = seen_tell;
-    seen->watcher.caught_up = seen_caught_up;
-    seen->watcher.lags = seen_lags;
-    seen->watcher.away = seen_away;
+    seen->what.session = str_of(session);
+    seen->what.tell = seen_tell;
+    seen->what.caught_up = seen_caught_up;
+    seen->what.lags = seen_lags;
+    seen->what.away = seen_away;
+    seen->watcher.what = &seen->what;
     seen->watcher.arg = seen;
     gate_watch(&gate, &seen->watcher);
 }
@@ -64,8 +66,8 @@ static void whoever_is_live_is_told_what_is_in_its_scope(void **state)
     struct seen all = {0}, one = {0}, thread = {0}, kind = {0};
     (void)state;
     gate.core.delivered = 4;
-    thread.watcher.thread = STR("b");
-    kind.watcher.kinds = (uint64_t)1 << EVENT_TOOL_CALL;
+    thread.what.thread = STR("b");
+    kind.what.kinds = (uint64_t)1 << EVENT_TOOL_CALL;
     watch(&all, 4, NULL);
     watch(&one, 9, "a"); /* ahead of what was told: it waits for that */
     watch(&thread, 4, "b");
