@@ -327,7 +327,7 @@ static bool is_same(const struct row *rows, size_t count, const struct event *ev
 
 static bool is_in_scope(const struct follower *follower, const struct event *event)
 {
-    const struct watcher *w = &follower->watcher;
+    const struct watched *w = &follower->watched;
     return (w->kinds == 0 || (w->kinds & (uint64_t)1 << event->kind)) &&
            (str_empty(w->session) || str_eq(w->session, event->session));
 }

@@ -515,9 +515,9 @@ static void connect(struct follower *follower, int number, int node)
     follower->epoch = sim->epoch;
     follower->lost_told = follower->new_told = follower->lagging = false;
     follower->node = node;
-    follower->watcher = (struct watcher){.session = number % 2 ? sim_session((number / 2) * CALLS) : STR_NONE,
-                                         .kinds = kinds[number], .after = follower->told, .tell = tell, .lags = lags,
-                                         .caught_up = wants_more, .arg = follower};
+    follower->watched = (struct watched){.session = number % 2 ? sim_session((number / 2) * CALLS) : STR_NONE,
+                                         .kinds = kinds[number], .tell = tell, .lags = lags, .caught_up = wants_more};
+    follower->watcher = (struct watcher){.what = &follower->watched, .after = follower->told, .arg = follower};
     gate_watch(sim->nodes[node].gate, &follower->watcher);
 }
 

@@ -208,6 +208,7 @@ struct token_known {
 
 struct follower {
     struct watcher watcher;
+    struct watched watched;    /* what it watches */
     int node;                  /* -1: it is connected to none */
     uint64_t told;             /* the last seq */
     unsigned epoch;            /* promotions before it connected */
