@@ -374,8 +374,8 @@ static void memory_forgets_when_an_event_was_not_followed(void **state)
 
 static void add_event(struct append *append, enum event_kind kind, const char *session, const char *call)
 {
-    (void)append_event(append, (struct event){.kind = kind, .session = str_of(session), .thread = STR("t1"), .call = str_of(call),
-                                              .actor = STR("a"), .data = STR("{}")});
+    (void)append_event(append, (struct event){.kind = kind, .session = str_of(session), .thread = STR("t1"),
+                                              .call = str_of(call), .actor = STR("a"), .data = STR("{}")});
 }
 
 /* Others kept seven events after the end, 10, that the group was judged by: its own numbers move, older ones stay. */
@@ -392,7 +392,8 @@ static void a_group_behind_others_events_takes_its_numbers_along(void **state)
     facts_name(&facts, group);
     facts.last_seq = 10;
     struct fact_head *old = facts_head(&facts, STR("old")), *fresh = facts_head(&facts, STR("new"));
-    *old = (struct fact_head){.session = old->session, .next = old->next, .first_seq = 2, .changed_seq = 3, .last_seq = 5, .no = 4};
+    *old = (struct fact_head){.session = old->session, .next = old->next, .first_seq = 2, .changed_seq = 3,
+                              .last_seq = 5, .no = 4};
     judge_group(&facts, group, &rows);
     assert_true(group->outcome == APPEND_KEPT && second->outcome == APPEND_KEPT && rows.count == 4);
     judge_move(&facts, &rows, 17);
@@ -402,7 +403,8 @@ static void a_group_behind_others_events_takes_its_numbers_along(void **state)
     assert_true(rows.events[1].call_seq == 18);
     assert_true(fresh->first_seq == 18 && fresh->last_seq == 19);
     assert_true(old->first_seq == 2 && old->changed_seq == 20 && old->last_seq == 21);
-    assert_true(facts.first_call->seqs[EVENT_TOOL_CALL] == 18 && facts.first_call->seqs[EVENT_TOOL_APPROVAL_REQUEST] == 19);
+    assert_true(facts.first_call->seqs[EVENT_TOOL_CALL] == 18);
+    assert_true(facts.first_call->seqs[EVENT_TOOL_APPROVAL_REQUEST] == 19);
     assert_true(facts.last_seq == 17 && facts.next_seq == 22);
     facts_done(&facts);
     append_free(second);
