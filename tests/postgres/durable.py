@@ -1,5 +1,6 @@
-"""A group is visible to all before it is durable: the lock is given back before the sync. Nobody is told of it until
-somebody's sync has covered it, and every acknowledgement has such a sync behind it."""
+"""A group of several events is visible to all before it is durable: the lock is given back before the sync. Nobody is told of
+it until somebody's sync has covered it, and every acknowledgement has such a sync behind it. A single event is visible when it
+is durable."""
 import os
 import signal
 import threading
@@ -78,6 +79,54 @@ def test_what_is_visible_and_not_durable_is_told_by_nobody(pg, world):
     for thread in (asks[-1], looks):
         thread.join()
     stream.wait(lambda: held in stream.ids(), "the event, when it is durable")
+    world.nod("verify", "--store", url)
+
+
+def test_a_single_event_that_no_standby_confirms_is_seen_by_nobody(pg, world):
+    """A group of one event is kept by one commit, which waits with the lock: the other node does not see it, reads go on, and what
+    it writes gets 503 in time. Then A is killed -9; when the standby is given up the event is there, and the others go on."""
+    (a, b), url = nodes(pg, world, 2)
+    admin = a.admin()
+    path = f"/api/threads/{admin.session(**ASK)['threadId']}/events"
+    other = f"/api/threads/{admin.session(**ASK)['threadId']}/events"
+    person = at(b, admin)
+    last = admin.events()[-1]["seq"]
+    eventually(lambda: person.get("/api/sessions").status == 200 and person.events()[-1]["seq"] == last, "the events so far")
+    stream = world.follow(person, "?after=0")
+    stream.wait(lambda: stream.ids()[-1:] == [last], "the events so far at the other node")
+    said = []
+
+    def say(client, where, text):
+        try:
+            said.append((text, client.post(where, {"type": "USER_MESSAGE", "data": {"text": text}}).status))
+        except OSError:
+            said.append((text, None))  # its node was killed
+    set_option(pg, "synchronous_standby_names", "nobody")
+    try:
+        for n in range(100):  # until the setting holds for commits, too
+            saying = threading.Thread(target=say, args=(admin, path, f"m{n}"))
+            saying.start()
+            eventually(lambda: waiting_for_a_standby(pg) or not saying.is_alive(), "an answer, or a commit that waits")
+            if saying.is_alive():
+                break
+        must(saying.is_alive(), "no commit waits")
+        kept = last + n
+        must(sql(url, "SELECT max(seq) FROM events") == [str(kept)], "visible before a standby has it")
+        must(person.events()[-1]["seq"] == kept, "the other node reads meanwhile")
+        say(person, other, "refused")
+        must(said[-1] == ("refused", 503), f"{said}: the other node waits, or keeps something")
+        a.expected = {-signal.SIGKILL}
+        os.kill(a.process.pid, signal.SIGKILL)
+        saying.join()
+        must(said[-1][1] is None and waiting_for_a_standby(pg) >= 1, "the dead node's commit still waits")
+        must(stream.ids()[-1] == kept, "the other node's stream tells too early")
+    finally:
+        set_option(pg, "synchronous_standby_names", None)
+    eventually(lambda: person.post(other, {"type": "USER_MESSAGE", "data": {"text": "later"}}).status == 201, "the lock is free")
+    stream.wait(lambda: stream.ids()[-1] >= kept + 2, "the dead node's event, and what came after it")
+    must(stream.ids() == list(range(1, len(stream.ids()) + 1)), "a gap or a repeat")
+    texts = [e["data"]["text"] for e in person.events() if e["type"] == "USER_MESSAGE"]
+    must(texts == [f"m{k}" for k in range(n + 1)] + ["later"], f"{texts}")
     world.nod("verify", "--store", url)
 
 
