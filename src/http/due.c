@@ -36,10 +36,11 @@ struct dues {
 static void write_one(void *arg, size_t number)
 {
     struct due_write *due = (struct due_write *)arg + number;
-    due->took = http_output_push(due->connection);
+    due->took = due->connection->first ? http_output_push(due->connection) : 0;
 }
 
-/* Takes those that are still to be written out of the list; another one begins. */
+/* Takes those that are still to be written out of the list; another one begins. One whose queue has left already,
+ * because it was long, stays: its owner is to hear that. */
 static struct due_write *take_list(struct dues *dues, size_t *ret_count)
 {
     struct due_write *list = dues->due;
@@ -49,7 +50,7 @@ static struct due_write *take_list(struct dues *dues, size_t *ret_count)
         if (!connection)
             continue;
         connection->due = 0;
-        if (connection->first && !connection->flush && !connection->broken)
+        if (!connection->flush && !connection->broken)
             list[(*ret_count)++].connection = connection;
     }
     dues->due = list == dues->lists[0] ? dues->lists[1] : dues->lists[0];
@@ -72,7 +73,8 @@ static void write_all(struct dues *dues)
     }
     dues->writing = true;
     for (size_t i = 0; i < count; i++)
-        http_output_took(list[i].connection, list[i].took);
+        if (list[i].connection->first)
+            http_output_took(list[i].connection, list[i].took);
     for (size_t i = 0; i < count; i++)
         if (!list[i].connection->first && !list[i].connection->broken)
             http_connection_drained(list[i].connection);

@@ -148,6 +148,26 @@ static void test_largest_event(void **state)
     rig_stop(rig);
 }
 
+/* Events of one turn that leave before it ends, because they are many: the owner hears that all has left. */
+static void test_many_bytes_in_a_turn(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.heartbeat_ms = 600000}); /* a beat would leave, too */
+    (void)state;
+    HEARD(heard);
+    int fd = open_stream(rig, &heard);
+    buf_clear(&heard);
+    tell(rig, "/emit?bytes=40000&times=1");
+    while (heard.n < 80004) {
+        char bytes[65536];
+        ssize_t n = hear_some(fd, bytes, sizeof bytes);
+        assert_true(n > 0);
+        buf_put(&heard, (struct str){bytes, (size_t)n});
+    }
+    await_counter(rig, "drained=1 ");
+    (void)close(fd);
+    rig_stop(rig);
+}
+
 /* The readers of a crowd are written to by several threads: each gets all events, once and in order, also when others
  * leave meanwhile. */
 static void test_crowd(void **state)
@@ -218,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_slow_reader_is_dropped),
         cmocka_unit_test(test_stalled_reader_is_dropped),
         cmocka_unit_test(test_largest_event),
+        cmocka_unit_test(test_many_bytes_in_a_turn),
         cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_end_flushes),
     };
