@@ -1,29 +1,33 @@
 /* Hexadecimal digits (hex.h). */
 #include "base/hex.h"
 
-#include <endian.h>
+/* The compiler's vectors, so that any machine has them. */
+typedef unsigned char sixteen __attribute__((vector_size(16)));
 
-/* Four bytes as eight digits at once: each half byte gets a byte of its own, and those above nine get the letters. */
-static void write_four(const unsigned char *bytes, char *out)
+/* Sixteen half bytes as digits: those above nine get the letters. */
+static sixteen digits_of(sixteen halves)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), low = UINT64_C(0x000f000f000f000f);
-    uint32_t four;
-    memcpy(&four, bytes, sizeof four);
-    uint64_t wide = le32toh(four);
-    wide = (wide | wide << 16) & UINT64_C(0x0000ffff0000ffff);
-    wide = (wide | wide << 8) & UINT64_C(0x00ff00ff00ff00ff);
-    wide = (wide >> 4 & low) | (wide & low) << 8;
-    uint64_t letters = ((wide + 6 * ones) >> 4) & ones;
-    wide = htole64(wide + '0' * ones + letters * ('a' - '0' - 10));
-    memcpy(out, &wide, sizeof wide);
+    return halves + '0' + ((sixteen)(halves > 9) & ('a' - '0' - 10));
+}
+
+/* Sixteen bytes as 32 digits at once. */
+static void write_sixteen(const unsigned char *bytes, char *out)
+{
+    sixteen all;
+    memcpy(&all, bytes, sizeof all);
+    sixteen high = digits_of(all >> 4), low = digits_of(all & 15);
+    sixteen first = __builtin_shufflevector(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    sixteen second = __builtin_shufflevector(high, low, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    memcpy(out, &first, sizeof first);
+    memcpy(out + 16, &second, sizeof second);
 }
 
 void hex_write(const unsigned char *bytes, size_t n, char *out)
 {
     static const char digits[] = "0123456789abcdef";
     size_t i = 0;
-    for (; n - i >= 4; i += 4)
-        write_four(bytes + i, out + 2 * i);
+    for (; n - i >= 16; i += 16)
+        write_sixteen(bytes + i, out + 2 * i);
     for (; i < n; i++) {
         out[2 * i] = digits[bytes[i] >> 4];
         out[2 * i + 1] = digits[bytes[i] & 15];

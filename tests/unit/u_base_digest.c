@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdio.h>
 
 static void assert_hex(struct digest digest, const char *want)
 {
@@ -123,6 +124,25 @@ static void several_threads(void **state)
     }
 }
 
+/* Sixteen bytes are written at once: every byte in every place of them, and lengths on both sides of a multiple. */
+static void hexadecimal_of_every_length(void **state)
+{
+    unsigned char bytes[256 + 16];
+    char hex[2 * sizeof bytes + 2], want[2 * sizeof bytes + 1];
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)i;
+        (void)snprintf(want + 2 * i, 3, "%02x", bytes[i]);
+    }
+    for (size_t from = 0; from < 16; from++)
+        for (size_t n = 0; from + n <= sizeof bytes; n++) {
+            hex[2 * n + 1] = '#';
+            hex_write(bytes + from, n, hex);
+            assert_memory_equal(hex, want + 2 * from, 2 * n);
+            assert_true(hex[2 * n] == '\0' && hex[2 * n + 1] == '#');
+        }
+}
+
 static void hexadecimal_there_and_back(void **state)
 {
     char hex[DIGEST_HEX_BYTES];
@@ -161,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_pair_is_made_once),
         cmocka_unit_test(handshake),
         cmocka_unit_test(several_threads),
+        cmocka_unit_test(hexadecimal_of_every_length),
         cmocka_unit_test(hexadecimal_there_and_back),
         cmocka_unit_test(a_sum_in_pieces),
     };
