@@ -25,14 +25,15 @@ static void follow(void *arg, const struct event *events, size_t count)
     struct gate *gate = arg;
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i], *before = i ? &events[i - 1] : &gate->last_call;
+        const struct open *waits = NULL;
         sessions_follow(gate, event);
         journal_follow(gate, event);
         if (event->seq > gate->read_open && event->kind != EVENT_TOOL_RESULT) /* a result concerns no open call */
-            open_follow(gate, event, before);
+            waits = open_follow(gate, event, before);
         if (event->kind == EVENT_TOOL_CALL && (i + 1 == count || events[i + 1].kind != EVENT_TOOL_APPROVAL_REQUEST))
             recent_add(&gate->core.recent, event, 1);
         if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-            journal_requested(gate, event);
+            journal_requested(gate, event, waits ? waits : open_find(gate, event->session, event->call));
         if (event->seq > gate->read_tokens)
             tokens_follow(gate, event);
         if (event->seq > gate->read_rules)

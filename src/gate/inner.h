@@ -79,15 +79,15 @@ struct gate {
 
 /* The follow functions: each takes the events that concern it, in this order, before any append is answered. */
 void sessions_follow(struct gate *gate, const struct event *event);
-/* `call` is the TOOL_CALL event directly before an approval request, or NULL. */
-void open_follow(struct gate *gate, const struct event *event, const struct event *call);
+/* `call` is the TOOL_CALL event directly before an approval request, or NULL. Of a request, the call that waits now. */
+const struct open *open_follow(struct gate *gate, const struct event *event, const struct event *call);
 void tokens_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
 void watch_broken(struct gate *gate, const struct err *err);
 void journal_follow(struct gate *gate, const struct event *event);
-/* Once the call is open: its tool is known then. */
-void journal_requested(struct gate *gate, const struct event *event);
+/* Once the call is open: its tool is known then. NULL: it is not. */
+void journal_requested(struct gate *gate, const struct event *event, const struct open *open);
 
 /* Takes steps until the operation waits for something, or is over. */
 void op_go(struct op *op);

@@ -56,9 +56,8 @@ static void called(struct gate *gate, const struct event *event)
              LOG_S("data", event->data));
 }
 
-void journal_requested(struct gate *gate, const struct event *event)
+void journal_requested(struct gate *gate, const struct event *event, const struct open *open)
 {
-    const struct open *open = open_find(gate, event->session, event->call);
     gate->figures.requested++;
     log_line(LOG_INFO, "approval requested", LOG_S("session", event->session), LOG_S("threadId", event->thread),
              LOG_S("call", event->call), LOG_S("toolName", open ? open->name : STR_NONE),

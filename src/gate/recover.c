@@ -61,16 +61,17 @@ static bool read_request(struct arena *arena, const struct event *request, struc
 }
 
 /* A call begins to wait: all that is needed to list and decide it, in one allocation. Large inputs stay in the
- * store; only a brief is kept. */
-static void open_add(struct gate *gate, struct open_approval *approval)
+ * store; only a brief is kept. What waits under this key; NULL: its request cannot be read. */
+static struct open *open_add(struct gate *gate, struct open_approval *approval)
 {
     ARENA_SCOPE(scratch);
     const struct event *call = &approval->call, *request = &approval->request;
     struct data_tool_approval_request data;
     struct call_key key = call_key(request->session, request->call);
     uint64_t hash = map_hash(call_key_str(&key));
-    if (map_get_hashed(&gate->core.open, call_key_str(&key), hash) || !read_request(&scratch, request, &data))
-        return;
+    struct open *there = map_get_hashed(&gate->core.open, call_key_str(&key), hash);
+    if (there || !read_request(&scratch, request, &data))
+        return there;
     approval->deadline_ms = data.deadline;
     struct open_approval listed = without_file(&scratch, approval, &data);
     bool small = call->data.n + listed.request.data.n <= SMALL_CALL_BYTES;
@@ -106,6 +107,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     (void)map_put_hashed(&gate->core.open, call_key_str(&key), hash, open);
     quota_take(gate, open->actor, open->session, open->stored);
     core_due_add(&gate->core, open);
+    return open;
 }
 
 static struct open *find_of_session(const struct gate *gate, struct str session)
@@ -130,13 +132,13 @@ static void forget_session(struct gate *gate, struct str session)
 }
 
 /* A call and its request are kept in one append, so `call`, the event right before the request, is usually its call. */
-static void request_told(struct gate *gate, const struct event *request, const struct event *call)
+static struct open *request_told(struct gate *gate, const struct event *request, const struct event *call)
 {
     struct open_approval approval = {.request = *request};
     if (call && call->kind == EVENT_TOOL_CALL && str_eq(call->session, request->session) &&
         str_eq(call->call, request->call))
         approval.call = *call;
-    open_add(gate, &approval);
+    return open_add(gate, &approval);
 }
 
 /* Takes a partial answer: the allow of one of several persons. */
@@ -171,14 +173,14 @@ static void remember(struct gate *gate, const struct open *open, const struct ev
 }
 
 /* Keeps the view of open calls true: a request adds, a response takes away, and what stands between changes it. */
-void open_follow(struct gate *gate, const struct event *event, const struct event *call)
+const struct open *open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED) {
         forget_session(gate, event->session);
         recent_clear(&gate->core.recent);
     }
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-        request_told(gate, event, call);
+        return request_told(gate, event, call);
     if (event->kind == EVENT_TOOL_APPROVAL_SNOOZED || event->kind == EVENT_TOOL_APPROVAL_ASSIGNED)
         marks_follow(gate, event);
     if (event->kind == EVENT_TOOL_APPROVAL_PARTIAL && event->seq > gate->read_partials)
@@ -188,14 +190,15 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))
         core_alerted(&gate->core, open_find(gate, event->session, event->call));
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
-        return;
+        return NULL;
     struct call_key key = call_key(event->session, event->call);
     struct open *open = map_take(&gate->core.open, call_key_str(&key));
     if (!open)
-        return;
+        return NULL;
     remember(gate, open, event);
     core_due_remove(&gate->core, open);
     open_free(gate, open);
+    return NULL;
 }
 
 void open_done(struct gate *gate)
