@@ -27,6 +27,11 @@ struct due_place {
     size_t heap_at;             /* index + 1 in the heap; 0: not in a heap */
 };
 
+/* Where a waiting call is counted (quota.c): the counters of its agent and of its session. */
+struct quota_share {
+    struct asker *agent, *session;
+};
+
 /* The head of every operation. Belongs to the caller, who must keep it until `done` is called; the gate links
  * it meanwhile. */
 struct op {
@@ -53,6 +58,7 @@ struct op {
     struct read *found;         /* the call in all sessions, when none was named; held until it ends (core/find.c) */
     size_t found_at;
     uint64_t counted;           /* bytes counted against the quota while the request is being stored */
+    struct quota_share share;   /* where; valid while `counted` is not 0 */
     struct op *next;
     bool judged;                /* the session was requested by out.judge: apply its rules before the step */
     bool lends_session;         /* this op is the first member of a struct session_look */

@@ -135,9 +135,9 @@ void deadlines_done(struct gate *gate);
 /* Answers an open call in the name of Nod. */
 void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback);
 
-/* Counts and limits waiting calls. Each quota_take is undone by a quota_give with the same values. */
-void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
-void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
+/* Counts and limits waiting calls. Each quota_take is undone by a quota_give of its share with the same values. */
+struct quota_share quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
+void quota_give(struct gate *gate, struct quota_share share, struct str session, uint64_t bytes);
 /* Whether one more call of this size may be asked; counts as an ask when it may. */
 struct rc quota_check(struct gate *gate, struct str actor, struct str session, uint64_t bytes, struct err *err);
 void quota_denied(struct gate *gate, struct str actor);

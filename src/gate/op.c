@@ -14,7 +14,7 @@ static void kept(struct append *append)
 {
     struct op *op = append->arg;
     if (op->counted)
-        quota_give(op->gate, append->events[0].actor, append->events[0].session, op->counted);
+        quota_give(op->gate, op->share, append->events[0].session, op->counted);
     op->counted = 0;
     if (op->step == ask_step && append->outcome != APPEND_KEPT)
         judge_release(op->gate, append);
@@ -30,7 +30,7 @@ static void count_ask(struct op *op, const struct append *append)
     if (append->event_count < 2 || append->events[1].kind != EVENT_TOOL_APPROVAL_REQUEST)
         return;
     op->counted = 1 + ask->input->raw.n + ask->preview.n + ask->in_file.n;
-    quota_take(op->gate, append->events[0].actor, append->events[0].session, op->counted);
+    op->share = quota_take(op->gate, append->events[0].actor, append->events[0].session, op->counted);
 }
 
 static void keep(struct op *op, struct append *append)

@@ -23,29 +23,32 @@ static struct asker *asker_of(struct map *map, struct str name)
     return asker;
 }
 
-void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes)
+/* The counters stay where they are while they count something; those of an agent until the end. */
+struct quota_share quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes)
 {
     struct quotas *quotas = &gate->quotas;
-    struct asker *asker = asker_of(&quotas->askers, actor);
-    asker->calls++;
-    asker->bytes += bytes;
-    asker_of(&quotas->sessions, session)->calls++;
+    struct quota_share share = {.agent = asker_of(&quotas->askers, actor),
+                                .session = asker_of(&quotas->sessions, session)};
+    share.agent->calls++;
+    share.agent->bytes += bytes;
+    share.session->calls++;
     quotas->calls++;
     quotas->bytes += bytes;
+    return share;
 }
 
 /* The call is answered, or was not kept: its share is free again. */
-void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes)
+void quota_give(struct gate *gate, struct quota_share share, struct str session, uint64_t bytes)
 {
     struct quotas *quotas = &gate->quotas;
-    struct asker *asker = map_get(&quotas->askers, actor), *of_session = map_get(&quotas->sessions, session);
-    CHECK(asker && of_session && asker->calls && of_session->calls && quotas->calls && asker->bytes >= bytes);
-    asker->calls--;
-    asker->bytes -= bytes;
+    CHECK(share.agent && share.session && share.agent->calls && share.session->calls && quotas->calls &&
+          share.agent->bytes >= bytes);
+    share.agent->calls--;
+    share.agent->bytes -= bytes;
     quotas->calls--;
     quotas->bytes -= bytes;
-    if (--of_session->calls == 0)
-        small_free(map_take(&quotas->sessions, session), sizeof *of_session);
+    if (--share.session->calls == 0)
+        small_free(map_take(&quotas->sessions, session), sizeof *share.session);
 }
 
 void quota_denied(struct gate *gate, struct str actor)

@@ -18,7 +18,7 @@ struct open *open_find(const struct gate *gate, struct str session, struct str c
 
 static void open_free(struct gate *gate, struct open *open)
 {
-    quota_give(gate, open->actor, open->session, open->stored);
+    quota_give(gate, open->share, open->session, open->stored);
     free(open->judged);
     people_free(open);
     marks_free(open);
@@ -105,7 +105,7 @@ static struct open *open_add(struct gate *gate, struct open_approval *approval)
     open->waits = data.waits;
     open->withdraws = data.withdraws;
     (void)map_put_hashed(&gate->core.open, call_key_str(&key), hash, open);
-    quota_take(gate, open->actor, open->session, open->stored);
+    open->share = quota_take(gate, open->actor, open->session, open->stored);
     core_due_add(&gate->core, open);
     return open;
 }

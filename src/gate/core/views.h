@@ -41,6 +41,7 @@ struct open {
     struct str brief;    /* JSON members for lists, in `bytes`, of a call whose data is not kept */
     uint64_t seq;        /* seq of the TOOL_APPROVAL_REQUEST event */
     uint64_t stored;     /* bytes of its two events */
+    struct quota_share share; /* where it is counted */
     uint64_t round;      /* set by gate_list_pending: position among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
     int64_t withdraw_ms; /* when to withdraw it, unless the client comes back; 0: not scheduled */
