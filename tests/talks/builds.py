@@ -29,6 +29,17 @@ def test_make_build_fails_when_the_build_fails(world):
         must(run.returncode == status and (status == 0 or "broken" in run.stdout), f"cmake {cmake}, ninja {ninja}: {run.returncode} {run.stdout}")
 
 
+def test_another_linker_gets_no_script_of_gnu_ld(world):
+    """LDFLAGS may name one that cannot read it."""
+    if not shutil.which("ld.gold") or not shutil.which("cmake") or not shutil.which("ninja"):
+        raise Skip("gold, cmake and ninja are needed")
+    folder = os.path.join(world.folder, "build")
+    subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja"], env={**os.environ, "LDFLAGS": "-fuse-ld=gold"}, check=True, capture_output=True)
+    with open(os.path.join(folder, "build.ninja"), encoding="utf-8") as file:
+        rules = file.read()
+    must("-fuse-ld=gold" in rules and "linker.ld" not in rules, "gold is given GNU ld's script")
+
+
 def test_an_image_takes_no_build_folder_and_keeps_its_data(world):
     with open(os.path.join(ROOT, ".dockerignore"), encoding="utf-8") as file:
         patterns = [line.strip() for line in file if line.strip() and not line.startswith("#")]
