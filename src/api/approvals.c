@@ -8,6 +8,30 @@
 
 /* ---- pending ---- */
 
+/* An exchange that waits until marks are known; in its arena. */
+struct unmarked {
+    struct op op;
+    void (*go)(struct exchange *x);
+};
+
+static void marks_known(struct op *op)
+{
+    struct exchange *x = op->owner;
+    if (!x->token || !auth_revoked(x))
+        ((struct unmarked *)op)->go(x);
+}
+
+void exchange_when_marked(struct exchange *x, void (*go)(struct exchange *x))
+{
+    if (gate_marks_known(x->gate)) {
+        go(x);
+        return;
+    }
+    struct unmarked *unmarked = arena_new(x->arena, struct unmarked);
+    *unmarked = (struct unmarked){.op = exchange_op(x, marks_known), .go = go};
+    gate_await_marks(x->gate, &unmarked->op);
+}
+
 /* The list shows verdicts, which need the calls' sessions: those that the gate does not know
  * at the moment are read first. */
 struct pending_listing {
@@ -118,7 +142,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     gate_read(x->gate, read_new_call(STR("-"), STR("-")), caught_up, x);
 }
 
-void api_pending_all(struct exchange *x)
+static void pending_all(struct exchange *x)
 {
     if (!(x->token->scopes & SCOPE_SEE_ALL) && str_empty(x->token->session))
         exchange_error(x, ERR_FORBIDDEN,
@@ -126,6 +150,8 @@ void api_pending_all(struct exchange *x)
     else
         read_pending(x, x->token->session, STR_NONE);
 }
+
+void api_pending_all(struct exchange *x) { exchange_when_marked(x, pending_all); }
 
 /* One call, whole. */
 static void waiting_call_read(struct read *read)
@@ -161,23 +187,31 @@ static void pending_show_found(struct exchange *x, const struct session *session
     gate_read(x->gate, read_new_call(session->id, x->params[1]), waiting_call_read, x);
 }
 
-void api_pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
+static void pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
 
-void api_pending_show_in_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_show_found); }
+void api_pending_show(struct exchange *x) { exchange_when_marked(x, pending_show); }
+
+static void pending_show_in_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_show_found); }
+
+void api_pending_show_in_thread(struct exchange *x) { exchange_when_marked(x, pending_show_in_thread); }
 
 static void pending_session_found(struct exchange *x, const struct session *session)
 {
     read_pending(x, session->id, STR_NONE);
 }
 
-void api_pending_session(struct exchange *x) { exchange_with_session(x, x->params[0], pending_session_found); }
+static void pending_session(struct exchange *x) { exchange_with_session(x, x->params[0], pending_session_found); }
+
+void api_pending_session(struct exchange *x) { exchange_when_marked(x, pending_session); }
 
 static void pending_thread_found(struct exchange *x, const struct session *session)
 {
     read_pending(x, session->id, x->params[0]);
 }
 
-void api_pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_thread_found); }
+static void pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_thread_found); }
+
+void api_pending_thread(struct exchange *x) { exchange_when_marked(x, pending_thread); }
 
 /* ---- decide ---- */
 

@@ -126,6 +126,9 @@ void exchange_decided(struct exchange *x, const struct decide *decide);
 /* 200 with the time it took here in a Server-Timing header. */
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
 
+/* Goes on when the marks of waiting calls are known, which a start reads behind it: whoever is shown such calls comes
+ * through here. */
+void exchange_when_marked(struct exchange *x, void (*go)(struct exchange *x));
 /* Looks for a session; `found` gets a struct session_look. */
 void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op));
 /* Finds the session (or the thread's) and goes on with it; answers 404 when there is none that this token may see. */

@@ -264,6 +264,12 @@ static void pending_session_found(void *arg, const struct session *session, cons
     exchange_answer(x, 200, &line);
 }
 
+static void list_pending(struct exchange *x)
+{
+    struct agent_session agent = agent_of(x);
+    exchange_with_agent(x, &agent, pending_session_found, x);
+}
+
 /* ---- one message ---- */
 
 /* A message that is not JSON is answered 400 with an error of JSON-RPC, every other failure 200 with one: that is what
@@ -271,7 +277,6 @@ static void pending_session_found(void *arg, const struct session *session, cons
 void api_mcp_message(struct exchange *x)
 {
     struct mcp_message *message = arena_new(x->arena, struct mcp_message);
-    struct agent_session agent = agent_of(x);
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
     struct err err = {.code = ERR_OK};
     if (rc_bad(mcp_read(&x->http->spare, x->http->body, message, &err))) {
@@ -281,7 +286,7 @@ void api_mcp_message(struct exchange *x)
     }
     x->state = message;
     if (message->tool == MCP_PENDING_CALLS && mcp_needs_gate(message)) {
-        exchange_with_agent(x, &agent, pending_session_found, x);
+        exchange_when_marked(x, list_pending);
         return;
     }
     if (mcp_needs_gate(message)) {

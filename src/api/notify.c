@@ -150,7 +150,7 @@ static void refuse(struct exchange *x, const struct err *err)
 }
 
 /* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. */
-void api_answers_look(struct exchange *x)
+static void answers_look(struct exchange *x)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct notify_answer answer;
@@ -172,6 +172,8 @@ void api_answers_look(struct exchange *x)
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
 }
+
+void api_answers_look(struct exchange *x) { exchange_when_marked(x, answers_look); }
 
 /* An answer by phone that came too late is told who was first, as on the page. */
 static void answered(struct op *op)

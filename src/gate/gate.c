@@ -105,11 +105,13 @@ void gate_close(struct gate *gate)
 {
     execute_done(gate);
     archive_stop(gate);
+    marks_stop(gate);
     store_stop(gate->store);
     do
         (void)ops_serve(gate);
     while (store_deliver(gate->store) || gate->ended);
     store_free(gate->store);
+    marks_done(gate);
     loop_forget(gate->loop, &gate->before_sleep);
     deadlines_done(gate);
     open_done(gate);

@@ -12,7 +12,12 @@ struct gate;
  * difference in its file as the request has it, for those who may answer. */
 enum pending_form { PENDING_LISTED, PENDING_WHOLE, PENDING_IN_FILE };
 
-/* A call that waits, as people see it: call, reason, preview, deadline, digest. */
+/* Whether the marks of all waiting calls are known: for a moment after a start they are not. Nobody is shown a waiting
+ * call before: gate_await_marks calls `done` when they are, or fails when they cannot be read. */
+bool gate_marks_known(const struct gate *gate);
+void gate_await_marks(struct gate *gate, struct op *op);
+
+/* A call that waits, as people see it: call, reason, preview, deadline, digest, and its marks, which are known. */
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, enum pending_form form);
 

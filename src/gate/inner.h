@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "gate/core/core.h"
 #include "gate/gate.h"
+#include "gate/marks.h"
 #include "gate/quota.h"
 #include "gate/rules.h"
 #include "io/loop.h"
@@ -63,6 +64,7 @@ struct gate {
     /* The seq up to which each view was read at the start; events after it are followed. UINT64_MAX: not read yet, and
      * events delivered meanwhile will be in the answer. */
     uint64_t read_tokens, read_rules, read_open, read_partials;
+    struct marks_reading *marks; /* marks from before the start are still being read (marks.c); NULL: all are known */
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
@@ -121,9 +123,6 @@ bool pending_put_kept(struct json_out *out, struct arena *arena, const struct op
                       enum pending_form form);
 /* The preview of the call with this input, made from the input alone. */
 struct str pending_preview(struct arena *arena, const struct call *call, struct str input);
-
-/* Takes a snooze or an assignment of an open call into memory, after it was stored (marks.c). */
-void marks_follow(struct gate *gate, const struct event *event);
 
 /* Open approvals and their deadlines. */
 struct open *open_find(const struct gate *gate, struct str session, struct str call);

@@ -213,8 +213,6 @@ struct recovery {
     struct gate *gate;
     void (*ready)(void *arg, const struct err *err);
     void *arg;
-    size_t sessions;     /* whose marks are being read, and 1 until all reads were asked for */
-    struct err marks_err; /* the first failure of these reads */
 };
 
 static void finish(struct recovery *recovery, const struct err *err)
@@ -240,21 +238,27 @@ static bool too_old(struct recovery *recovery, struct read *read)
     return true;
 }
 
-/* Clients that waited before have no connection to this process yet; with several nodes they may wait at another. */
+/* Clients that waited before have no connection to this process yet; with several nodes they may wait at another. The
+ * call is due for what does not depend on its marks. */
 static void open_recovered(struct gate *gate, struct open *open)
 {
-    open->recovered = true;
-    if (gate_is_shared(gate) || !open->waits)
-        return;
-    open->left = true;
-    core_away(&gate->core, open, true, gate_now());
+    bool away = !gate_is_shared(gate) && open->waits;
+    open->recovered = open->unmarked = true;
+    open->left = away;
+    core_away(&gate->core, open, away, gate_now());
 }
 
 static void recovered(struct recovery *recovery, const struct err *err)
 {
-    if (err->code == ERR_OK)
-        rule_hits_begin(recovery->gate);
+    struct gate *gate = recovery->gate;
+    bool well = err->code == ERR_OK;
+    if (well)
+        marks_expect(gate);
     finish(recovery, err);
+    if (!well)
+        return;
+    marks_read(gate);
+    rule_hits_begin(gate);
 }
 
 static void read_partials(struct recovery *recovery);
@@ -297,78 +301,6 @@ static void read_partials(struct recovery *recovery)
                                               .arg = recovery}));
 }
 
-/* ---- marks ----
- *
- * Of each session that has waiting calls the events since the first of these calls are read: whoever waits does little
- * else, so that is not much, however long the log is. Until all are read no reminder is due. */
-
-static void marks_known(struct recovery *recovery)
-{
-    struct gate *gate = recovery->gate;
-    const struct err *err = &recovery->marks_err;
-    bool unread = gate->read_partials == UINT64_MAX;
-    if (unread && !first_of_people(gate)) { /* no call is left for which several people must answer */
-        gate->read_partials = gate->read_open;
-        unread = false;
-    }
-    if (err->code != ERR_OK || !unread)
-        recovered(recovery, err);
-    else
-        read_partials(recovery);
-}
-
-static void end_marks(struct recovery *recovery)
-{
-    struct gate *gate = recovery->gate;
-    if (--recovery->sessions)
-        return;
-    MAP_EACH(&gate->core.open, each) {
-        struct open *open = each.value;
-        if (!open->due.heap_at && !open->ending)
-            core_due_add(&gate->core, open);
-    }
-    marks_known(recovery);
-}
-
-/* Takes over the marks (snoozes, assignments) that were read from the store. One that was delivered during the read has
- * a greater seq, and is not overwritten. */
-static void marks_read(struct read *read)
-{
-    struct recovery *recovery = read->arg;
-    for (size_t i = 0; i < read->event_count; i++)
-        marks_follow(recovery->gate, &read->events[i]);
-    if (recovery->marks_err.code == ERR_OK)
-        recovery->marks_err = read->err;
-    read_free(read);
-    end_marks(recovery);
-}
-
-static void read_marks(struct recovery *recovery, const struct event *first)
-{
-    uint64_t kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_SNOOZED | UINT64_C(1) << EVENT_TOOL_APPROVAL_ASSIGNED;
-    recovery->sessions++;
-    gate_read_whole(recovery->gate,
-                    read_new_of((struct read){.kind = READ_EVENTS, .session = first->session, .kinds = kinds,
-                                              .after = first->seq, .done = marks_read, .arg = recovery}));
-}
-
-static void read_all_marks(struct recovery *recovery, const struct read *open)
-{
-    struct map seen = {0};
-    recovery->sessions = 1;
-    recovery->marks_err = open->err;
-    for (size_t i = 0; i < open->open_count; i++) {
-        const struct event *request = &open->open[i].request;
-        struct open *known = open_find(recovery->gate, request->session, request->call);
-        if (known)
-            core_due_remove(&recovery->gate->core, known);
-        if (!map_put(&seen, request->session, recovery))
-            read_marks(recovery, request);
-    }
-    map_done(&seen);
-    end_marks(recovery);
-}
-
 /* The last read at the start. Calls that waited before a restart are counted in one line, and each named at debug. */
 static void open_read(struct read *read)
 {
@@ -388,10 +320,15 @@ static void open_read(struct read *read)
         log_line(LOG_INFO, "calls that waited before the restart wait again",
                  LOG_I("calls", (int64_t)read->open_count));
     gate->figures.recovered = read->open_count;
-    if (first_of_people(gate))
-        gate->read_partials = UINT64_MAX;
-    read_all_marks(recovery, read);
+    bool people = first_of_people(gate) != 0;
+    struct err err = read->err;
     read_free(read);
+    if (people)
+        gate->read_partials = UINT64_MAX;
+    if (people && err.code == ERR_OK)
+        read_partials(recovery);
+    else
+        recovered(recovery, &err);
 }
 
 /* Gives what was read to a view. False: it is read again, or recovery has failed. */

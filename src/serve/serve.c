@@ -251,7 +251,8 @@ static void open_sockets(struct process *process)
         fail(process, &err);
 }
 
-/* On the loop, once. Nothing listens before it: a request never meets a gate whose views are half built. */
+/* On the loop, once. Nothing listens before it: a request never meets a gate whose views are half built. Marks are read
+ * behind it, and who would be shown them waits (gate_await_marks). */
 static void recovered(void *arg, const struct err *err)
 {
     struct process *process = arg;

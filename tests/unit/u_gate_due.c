@@ -81,12 +81,35 @@ static void the_last_mark_counts_in_whatever_order_they_come(void **state)
     marks_free(&open);
 }
 
+/* What was kept before the start may put the alert off; the deadline is due whatever it says. */
+static void an_alert_waits_until_marks_are_known(void **state)
+{
+    struct core heap = {.alert_ms = 300};
+    struct open open = {.requested_ms = 1000, .deadline_ms = 9000, .unmarked = true}, ending = open;
+    const struct event early = event(EVENT_TOOL_APPROVAL_ASSIGNED, 8, "{\"toolCallId\":\"c\",\"person\":\"ann\"}");
+    (void)state;
+    core_due_add(&heap, &open);
+    assert_int_equal(open.due.time, 9000);
+    marks_take(&heap, &open, &early);
+    assert_int_equal(open.due.time, 9000);
+    marks_known(&heap, &open);
+    assert_int_equal(open.due.time, 1300);
+    ending.ending = true; /* it is on its way out of the heap */
+    marks_known(&heap, &ending);
+    assert_false(ending.unmarked);
+    assert_int_equal(heap.due.count, 1);
+    core_due_remove(&heap, &open);
+    marks_free(&open);
+    due_done(&heap.due);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_nearest_is_due_first),
         TEST(a_snooze_delays_the_alert_alone),
         TEST(the_last_mark_counts_in_whatever_order_they_come),
+        TEST(an_alert_waits_until_marks_are_known),
         TEST(an_alert_comes_once_and_before_the_deadline),
     };
     return cmocka_run_group_tests_name("gate due", tests, NULL, NULL);

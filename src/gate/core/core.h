@@ -141,11 +141,13 @@ void people_free(struct open *open);
 /* ---- marks on open calls (marks.c) ---- */
 /* A snooze or an assignment was delivered; it counts if it is the last of its kind. */
 void marks_take(struct core *core, struct open *open, const struct event *event);
+/* All its marks are known now: from here on it may be due for an alert. */
+void marks_known(struct core *core, struct open *open);
 void marks_free(struct open *open);
 
 /* ---- when something is due (due.c) ---- */
 /* Time of the next alert, deadline or withdrawal; 0 when there is none. `alert_ms`: after how long people are told
- * once more, 0: never. */
+ * once more, 0: never. An alert waits until the call's marks are known: one of them may put it off. */
 int64_t due_time(const struct open *open, int64_t alert_ms);
 void due_put(struct due *due, struct due_place *place);
 void due_take(struct due *due, struct due_place *place);

@@ -84,7 +84,7 @@ static int64_t earlier(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a
 
 int64_t due_time(const struct open *open, int64_t alert_ms)
 {
-    int64_t alert = alert_ms && !open->alerted ? open->requested_ms + alert_ms : 0;
+    int64_t alert = alert_ms && !open->alerted && !open->unmarked ? open->requested_ms + alert_ms : 0;
     if (alert && open->marks && open->marks->snoozed_ms > alert)
         alert = open->marks->snoozed_ms;
     return earlier(earlier(alert, open->deadline_ms), open->withdraw_ms);

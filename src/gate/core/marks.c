@@ -52,6 +52,17 @@ void marks_take(struct core *core, struct open *open, const struct event *event)
         core_due_add(core, open);
 }
 
+void marks_known(struct core *core, struct open *open)
+{
+    if (!open->unmarked)
+        return;
+    open->unmarked = false;
+    if (open->ending)
+        return; /* deadlines.c adds it again when its append is answered */
+    core_due_remove(core, open);
+    core_due_add(core, open);
+}
+
 void marks_free(struct open *open)
 {
     free(open->marks);

@@ -54,6 +54,7 @@ struct open {
     unsigned people;     /* copied from the request: how many persons must allow it; 0: one */
     struct partials *partials; /* the persons who have allowed it so far; NULL: none */
     struct marks *marks; /* NULL: none */
+    bool unmarked;       /* marks from before the start are still to be read: no alert yet */
     bool recovered;      /* it was already open when this process started */
     char *judged;        /* the rules' verdict as JSON members, for display; computed when first shown */
     uint64_t judged_version;
