@@ -5,7 +5,7 @@
 
 Of the conversations those run where the store matters (ABOUT_THE_STORE); with --every-talk all of them.
 
-Environment: NOD (the program, default build/nod; the contract suites `store_*` are looked for beside it).
+Environment: NOD (the program, default build/nod; the contract suites `store_*` and gate_start are looked for beside it).
 The server is the test's own: see server.py. Without PostgreSQL all of it is skipped, and said to be.
 """
 import argparse
@@ -51,17 +51,18 @@ def say(result, name, words="", took=0.0):
 
 def run_contract(pg, options):
     place = pg.create("contract")
-    for suite in ("append", "follow", "reads", "archive"):
+    for program, groups in (("store_append", 2), ("store_follow", 2), ("store_reads", 2), ("store_archive", 2), ("gate_start", 1)):
+        suite = program.split("_")[1]
         if options.words and not any(word.startswith(suite) for word in options.words):
             continue
-        program = os.path.join(os.path.dirname(world.NOD), "store_" + suite)
+        program = os.path.join(os.path.dirname(world.NOD), program)
         if not os.access(program, os.X_OK):
             say("skipped", "contract", f"there is no {program}: build with -DNOD_TESTS=ON")
             continue
         started = time.monotonic()
         run = subprocess.run([program], env={**os.environ, "NOD_TEST_POSTGRES": place}, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-        good = run.returncode == 0 and run.stdout.count("[  PASSED  ]") == 2
+        good = run.returncode == 0 and run.stdout.count("[  PASSED  ]") == groups
         say("ok" if good else "FAILED", f"contract: {suite}, on both stores", "" if good else run.stdout[-4000:],
             time.monotonic() - started)
 
