@@ -483,6 +483,32 @@ static void a_hand_in_the_database_is_noticed(void **state)
     assert_false(store_figures(rig->store).healthy);
 }
 
+/* What memory knew of a session holds no more when somebody has written to the database: the number of the last event,
+ * which each group checks, says nothing of the ends of chains. */
+static void a_head_that_somebody_has_written_is_read_again(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    rig_close(rig); /* all that is written late stands in its tables then */
+    rig_open(rig);
+    struct append *append = append_new(); /* memory learns the head, and adds nothing to it */
+    append_need(append, (struct need){.need = NEED_LAST_AT, .session = STR("s1"), .seq = 99});
+    rig_event(append, EVENT_USER_MESSAGE, "s1", "", "{}");
+    rig_hand(rig, append);
+    rig_wait(rig);
+    assert_int_equal(append->outcome, APPEND_REFUSED);
+    append_free(append);
+    run_sql(rig, "UPDATE chains SET hash = x'00'");
+    append = append_new();
+    rig_event(append, EVENT_USER_MESSAGE, "s1", "", "{}");
+    rig_hand(rig, append);
+    rig_wait(rig);
+    assert_int_equal(append->outcome, APPEND_FAILED);
+    assert_int_equal(append->err.code, ERR_CORRUPT);
+    append_free(append);
+}
+
 /* Links as they were before events had numbers within their sessions; the store is one that fill() has made. */
 static void link_as_before(struct rig *rig)
 {
@@ -787,6 +813,7 @@ int main(void)
         TEST(an_older_version_is_brought_up_to_date),
         TEST(links_of_version_1_stay_verifiable),
         TEST(a_hand_in_the_database_is_noticed),
+        TEST(a_head_that_somebody_has_written_is_read_again),
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),
         TEST(the_log_does_not_grow_for_ever),
