@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from frame import PATIENCE, ROOT, Broken, resident_mb, section, until
+from frame import ROOT, Broken, resident_mb, section, until
 import relay
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "model"))
@@ -27,7 +27,10 @@ def serve(world, name, url, *settings):
 
 
 def make(server, number, connection=None):
-    asked = {"prompt": f"run {number}", "cwd": os.path.dirname(server.data)}
+    """A run in a folder of its own: one that holds the server's data is protected, and looking at it would be asked about."""
+    folder = server.data + ".work"
+    os.makedirs(folder, exist_ok=True)
+    asked = {"prompt": f"run {number}", "cwd": folder}
     return server.talk("POST", "/api/agent-requests", asked, connection)
 
 
@@ -117,7 +120,7 @@ def turns(world, report):
     with serve(world, "turns", model.url, ("NOD_MAX_ITERATIONS", "1000")) as server:
         of["pid"] = server.child.pid
         run = begin(server, 0)
-        asked_all.wait(PATIENCE)
+        asked_all.wait(120)  # a run that stopped to ask is found below
         state = until(lambda: (lambda s: s if s["status"] not in ("pending", "running") else None)(
             server.talk("GET", f"/api/agent-requests/{run['id']}")), "the conversation is over", 120)
         page = server.talk("GET", f"/api/events?session={run['sessionId']}&after=0&limit=1000")["events"]
