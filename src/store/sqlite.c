@@ -95,10 +95,10 @@ static struct rc make_ready(struct sqlite_handle *handle, enum sqlite_sql sql, s
     return sqlite_prepare(handle->db, statements[sql].text, &handle->statements[sql], err);
 }
 
-/* NULL: it could not be prepared, and sqlite_step says why. */
+/* NULL: it could not be prepared, and sqlite_step says why. Called for each value that is bound. */
 struct sqlite3_stmt *sqlite_ready(struct sqlite_handle *handle, enum sqlite_sql sql)
 {
-    if (rc_bad(make_ready(handle, sql, &(struct err){0})))
+    if (!handle->statements[sql] && rc_bad(make_ready(handle, sql, &(struct err){0})))
         handle->unready = true;
     return handle->statements[sql];
 }
