@@ -16,7 +16,6 @@ struct json_reader {
     const char *end;
     unsigned depth;
     size_t values_left;
-    bool odd; /* the string that was read last has something that json_put_str might write otherwise */
     struct err *err;
 };
 
@@ -110,14 +109,10 @@ static const char simple_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
 };
 
-/* Those that json_put_str does not write. */
-static const bool odd_escapes[256] = {['/'] = true, ['b'] = true, ['f'] = true};
-
 /* One escape that is not simple, r->at behind the backslash; its bytes go to `to`. */
 static struct rc read_escape(struct json_reader *r, char **to)
 {
     uint32_t code = 0;
-    r->odd = true;
     if (r->at == r->end)
         return bad(r, "a string is not closed");
     if (*r->at != 'u')
@@ -150,7 +145,6 @@ static struct rc skip_plain(struct json_reader *r)
         size_t n = utf8_valid_one((struct str){r->at, (size_t)(r->end - r->at)});
         if (n == 0)
             return bad(r, "invalid UTF-8");
-        r->odd = true;
         r->at += n;
     }
     return bad(r, "a string is not closed");
@@ -172,7 +166,7 @@ static const char *find_close(const char *from, const char *end)
 /* Decodes 32 bytes or one more, of which those in `bits` are not plain; 32 bytes behind them can be read, and `to` has
  * room for as many. Returns how many were read: less than 32 up to something that is neither plain nor a simple
  * escape. */
-static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bits, bool *odd)
+static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bits)
 {
     char *to = *at, simple;
     size_t done = 0;
@@ -185,7 +179,6 @@ static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bit
             return done;
         }
         *to++ = simple;
-        *odd |= odd_escapes[(unsigned char)from[n + 1]];
         done += 2;
         memcpy(to, from + done, 32); /* what follows, as if it were plain */
         bits &= ~3u << n;
@@ -199,13 +192,13 @@ static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bit
 }
 
 /* Plain bytes and simple escapes, up to something else or the end. */
-static inline char *copy_simple(char *to, const char **from, const char *end, bool *odd)
+static inline char *copy_simple(char *to, const char **from, const char *end)
 {
     const char *at = *from;
     char simple;
     while (end - at >= 66) { /* 33, and 32 behind them */
         uint32_t bits = utf8_copy_32(to, at);
-        size_t n = copy_simple_of_32(&to, at, bits, odd);
+        size_t n = copy_simple_of_32(&to, at, bits);
         at += n;
         if (n < 32)
             break;
@@ -217,7 +210,6 @@ static inline char *copy_simple(char *to, const char **from, const char *end, bo
         if (end - at < 2 || *at != '\\' || !(simple = simple_escapes[(unsigned char)at[1]]))
             break;
         *to++ = simple;
-        *odd |= odd_escapes[(unsigned char)at[1]];
         at += 2;
     }
     *from = at;
@@ -228,9 +220,7 @@ static inline char *copy_simple(char *to, const char **from, const char *end, bo
 static struct rc read_escaped(struct json_reader *r, const char *end, char **to)
 {
     for (;;) {
-        bool odd = false;
-        *to = copy_simple(*to, &r->at, end, &odd);
-        r->odd |= odd;
+        *to = copy_simple(*to, &r->at, end);
         if (r->at == end)
             return bad(r, "a string is not closed");
         unsigned char c = (unsigned char)*r->at;
@@ -246,7 +236,6 @@ static struct rc read_escaped(struct json_reader *r, const char *end, char **to)
         size_t bytes = utf8_valid_one((struct str){r->at, (size_t)(end - r->at)});
         if (bytes == 0)
             return bad(r, "invalid UTF-8");
-        r->odd = true;
         memcpy(*to, r->at, bytes);
         *to += bytes;
         r->at += bytes;
@@ -435,9 +424,7 @@ static struct rc read_value(struct json_reader *r, struct json *value)
         break;
     case '"':
         value->type = JSON_STRING;
-        r->odd = false;
         rc = read_string(r, &value->text);
-        value->usual = !r->odd && value->text.p != start + 1; /* decoded */
         break;
     case 't': rc = read_word(r, value, STR("true"), JSON_TRUE); break;
     case 'f': rc = read_word(r, value, STR("false"), JSON_FALSE); break;

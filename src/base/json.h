@@ -21,7 +21,6 @@ enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSO
 struct json {
     enum json_type type;
     unsigned count;            /* children */
-    bool usual;                /* a string with escapes for which json_put_str would write `raw` */
     struct str raw;            /* the value's bytes as they came */
     struct str text;           /* a string's characters, decoded */
     struct str key;            /* decoded, when this is a member of an object */

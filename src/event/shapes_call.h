@@ -33,7 +33,8 @@
     F(text, digest, "digest", ALWAYS, "SHA-256 of what is asked: session, call, tool, input, folder, files") \
     F(text, files, "files", SET, "digest of the files that are shown")                \
     F(raw, preview, "preview", SET, "what it would change, for people")               \
-    F(raw, shown, "shown", SET, "its risk, and the parts of a command with their verdicts, as they were shown") \
+    F(raw, shown, "shown", SET, "its risk, and the parts of a command with their verdicts, as they were shown; a " \
+      "part that is all of a member of the input names it (`textOf`)")                       \
     F(text, box, "box", SET, "of a command that Nod itself would run: inside, outside, or none where there is no box") \
     F(time, deadline, "deadline", SET, "when it times out")                           \
     F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \

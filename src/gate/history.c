@@ -4,6 +4,7 @@
  * matter: the request keeps what was shown. An archive is read by a worker, because that blocks on disk.
  */
 #include "gate/inner.h"
+#include "gate/verdict.h"
 
 #include "event/shapes.h"
 
@@ -108,12 +109,15 @@ static void put_result(struct json_out *out, const struct call *call, const stru
 }
 
 /* Writes the rules' verdict at that time; for a call that was not asked about, it is in the call's own event. */
-static void put_judged(struct json_out *out, struct arena *arena, const struct event *request)
+static void put_judged(struct json_out *out, struct arena *arena, const struct event *request, struct str input)
 {
     struct data_tool_approval_request data;
-    if (!READ_DATA(arena, tool_approval_request, request->data, &data) || data.shown.n < 2)
+    const struct json *shown = NULL, *called = NULL;
+    if (!READ_DATA(arena, tool_approval_request, request->data, &data) || data.shown.n < 2 ||
+        rc_bad(json_parse(arena, data.shown, &shown, NULL)) ||
+        (input.n && rc_bad(json_parse(arena, input, &called, NULL))))
         return;
-    json_put_raw(out, str_sub(data.shown, 1, data.shown.n - 1));
+    verdict_put_kept(out, shown, called);
 }
 
 /* Written from the events alone, in the form in which a waiting call is shown, with the answer and the result
@@ -146,7 +150,7 @@ void gate_write_history(struct json_out *out, struct history *history, bool in_f
     json_open(out, '{');
     (void)pending_put_kept(out, arena, &open, in_file ? PENDING_IN_FILE : PENDING_WHOLE);
     if (asked)
-        put_judged(out, arena, &open.request);
+        put_judged(out, arena, &open.request, call.input);
     json_members(out, J_BOOL("asked", asked), J("status", call_status_name(call.status)), J("rule", call.rule),
                  J("source", call.source), J("why", call.why), J("archive", history->archive));
     if (call.decision != DECISION_NONE) {

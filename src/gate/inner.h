@@ -193,7 +193,5 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
                           const struct tool_facts *facts, struct str cwd);
 struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
                               const struct tool_facts *facts, struct str cwd);
-void verdict_write_parts(struct json_out *out, const struct verdict *verdict, const struct json *input);
-void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question);
 
 #endif

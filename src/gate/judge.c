@@ -2,6 +2,7 @@
  * which the core (gate/core/) cannot do. */
 #include "gate/boxes.h"
 #include "gate/inner.h"
+#include "gate/verdict.h"
 
 #include "base/local.h"
 #include "event/shapes.h"
@@ -71,9 +72,7 @@ static bool is_revoked(struct op *op, struct str by)
 static struct str write_shown(struct arena *arena, const struct verdict *verdict, const struct json *input)
 {
     JSON_SCOPE(buf, out, SHOWN_KEPT_BYTES);
-    json_open(&out, '{');
-    verdict_write_parts(&out, verdict, input);
-    json_close(&out, '}');
+    verdict_keep_parts(&out, verdict, input);
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 

@@ -5,6 +5,7 @@
  * the same however large the calls are.
  */
 #include "gate/inner.h"
+#include "gate/verdict.h"
 
 #include "event/shapes.h"
 #include "io/clock.h"
@@ -28,7 +29,7 @@ static struct str judged(struct gate *gate, struct arena *arena, const struct op
     struct question question = gate_question(gate, arena, slot->session, facts, cwd);
     struct verdict verdict = policy_judge(arena, &question);
     verdict_write_suggestions(&out, arena, &question);
-    verdict_write_parts(&out, &verdict, facts->input);
+    verdict_write_parts(&out, &verdict);
     if (!str_empty(open->brief)) /* a large call is looked at once; what is remembered stays small */
         return arena_str(arena, buf_str(&buf));
     free(open->judged);

@@ -2,6 +2,7 @@
  * answer in words. Paths are resolved here, because policy/ touches nothing. */
 #include "gate/inner.h"
 #include "gate/nets.h"
+#include "gate/verdict.h"
 
 #include "io/clock.h"
 #include "io/links.h"
@@ -254,6 +255,8 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
 
 /* ---- in words ---- */
 
+enum { NAMED_BYTES = 32 }; /* a shorter text is kept itself */
+
 static void write_rule(struct json_out *out, const struct verdict_rule *rule)
 {
     json_object(out, J("id", rule->id), J("effect", effect_name(rule->effect)), J("rule", rule->text),
@@ -269,21 +272,27 @@ static void write_risk(struct json_out *out, unsigned risk)
     json_close(out, ']');
 }
 
-/* A part is often all of the command, whose bytes are there as they would be written. */
-static void write_text(struct json_out *out, struct str text, const struct json *input)
+/* The member of the input whose text this is; NULL for a piece of one. */
+static const struct json *member_with(const struct json *input, struct str text)
 {
-    const struct json *member = input ? input->first : NULL;
-    while (member && (!member->usual || member->text.p != text.p || member->text.n != text.n))
+    const struct json *member = input && input->type == JSON_OBJECT ? input->first : NULL;
+    while (member && (str_empty(member->key) || member->text.p != text.p || member->text.n != text.n))
         member = member->next;
-    json_member_raw(out, "text", member ? member->raw : STR_NONE);
-    if (!member)
-        json_member(out, "text", text);
+    return member;
 }
 
-static void write_part(struct json_out *out, const struct verdict_part *part, const struct json *input)
+/* A part is often all of the command. A request that is kept names the member then, which stands in the call's own
+ * event. */
+static void write_text(struct json_out *out, struct str text, const struct json *kept_input)
+{
+    const struct json *member = text.n < NAMED_BYTES ? NULL : member_with(kept_input, text);
+    json_members(out, J("textOf", member ? member->key : STR_NONE), J("text", member ? STR_NONE : text));
+}
+
+static void write_part(struct json_out *out, const struct verdict_part *part, const struct json *kept_input)
 {
     json_open(out, '{');
-    write_text(out, part->text, input);
+    write_text(out, part->text, kept_input);
     json_member(out, "operator", part->operator);
     json_member(out, "effect", str_of(effect_name(part->effect)));
     json_member(out, "rule", part->rule.text);
@@ -295,9 +304,7 @@ static void write_part(struct json_out *out, const struct verdict_part *part, co
     json_close(out, '}');
 }
 
-/* Parts and risk as the page and the terminal show them; written for every call that waits. `input` is the call's, in
- * which the texts of the verdict stand. */
-void verdict_write_parts(struct json_out *out, const struct verdict *verdict, const struct json *input)
+static void write_parts(struct json_out *out, const struct verdict *verdict, const struct json *kept_input)
 {
     write_risk(out, verdict->risk);
     json_member_bool(out, "risky", verdict->risky);
@@ -309,8 +316,41 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict, co
         return;
     json_open_member(out, "parts", '[');
     for (size_t i = 0; i < verdict->part_count; i++)
-        write_part(out, &verdict->parts[i], input);
+        write_part(out, &verdict->parts[i], kept_input);
     json_close(out, ']');
+}
+
+void verdict_write_parts(struct json_out *out, const struct verdict *verdict) { write_parts(out, verdict, NULL); }
+
+void verdict_keep_parts(struct json_out *out, const struct verdict *verdict, const struct json *input)
+{
+    json_open(out, '{');
+    write_parts(out, verdict, input);
+    json_close(out, '}');
+}
+
+static void put_kept_part(struct json_out *out, const struct json *part, const struct json *input)
+{
+    const struct json *named = json_get(part, "textOf"), *text = named ? json_get_str(input, named->text) : NULL;
+    json_open(out, '{');
+    if (text)
+        json_member(out, "text", text->text);
+    json_put_members(out, part, "textOf");
+    json_close(out, '}');
+}
+
+void verdict_put_kept(struct json_out *out, const struct json *kept, const struct json *input)
+{
+    for (const struct json *member = kept->first; member; member = member->next) {
+        if (!str_is(member->key, "parts")) {
+            json_put_member(out, member);
+            continue;
+        }
+        json_open_member(out, "parts", '[');
+        for (const struct json *part = member->first; part; part = part->next)
+            put_kept_part(out, part, input);
+        json_close(out, ']');
+    }
 }
 
 void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question)
@@ -347,7 +387,7 @@ void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, 
     JSON_LIST(out, "rules")
         for (size_t i = 0; i < verdict.rule_count; i++)
             write_rule(out, &verdict.rules[i]);
-    verdict_write_parts(out, &verdict, explain->input);
+    verdict_write_parts(out, &verdict);
     verdict_write_suggestions(out, arena, &question);
     json_close(out, '}');
 }

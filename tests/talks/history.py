@@ -22,16 +22,23 @@ def test_what_was_shown_stays(world):
     session = admin.session(title="kept", cwd="/home/p")
     admin.call(session["threadId"], "MultiEdit", {"file_path": "f", "edits": EDITS}, id="m")
     admin.call(session["threadId"], "Bash", {"command": "cd src && make && rm -rf out"}, id="b")
-    asked = {call: seen(admin.ok("GET", f"/api/sessions/{session['id']}/approvals/{call}")) for call in "mb"}
+    whole = "git commit -m 'one part that is all of the command,\n\twith \"quotes\" and \u00fc'"
+    admin.call(session["threadId"], "Bash", {"command": whole}, id="w")
+    asked = {call: seen(admin.ok("GET", f"/api/sessions/{session['id']}/approvals/{call}")) for call in "mbw"}
+    must([part["text"] for part in asked["w"]["parts"]] == [whole], f"{asked['w']}")
+    kept = admin.ok("GET", f"/api/events?session={session['id']}&after=0")["events"]
+    named = [part.get("textOf") for event in kept for part in event["data"].get("shown", {}).get("parts", [])]
+    must(named == [None, None, None, "command"], f"a text that is all of the command is kept once: {kept}")
     must(len(asked["b"]["parts"]) == 3 and asked["m"]["preview"]["type"] == "multi_diff", f"{asked}")
     admin.decided(session["id"], "m", "allow_once", updatedInput={"file_path": "f", "edits": EDITS[:1]})
     admin.ok("POST", f"/api/tool-calls/m/result?session={session['id']}", {"content": "done"})
     admin.decided(session["id"], "b", "deny", feedback="line 3: not the folder")
+    admin.decided(session["id"], "w", "deny")
     admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(make:*)"})
 
     def look():
-        edited, denied = admin.ok("GET", link(session, "m")), admin.ok("GET", link(session, "b"))
-        must(seen(edited) == asked["m"] and seen(denied) == asked["b"], f"it is shown otherwise: {edited} {denied}")
+        edited, denied, other = (admin.ok("GET", link(session, call)) for call in "mbw")
+        must({"m": seen(edited), "b": seen(denied), "w": seen(other)} == asked, f"it is shown otherwise: {edited} {denied} {other}")
         must_match({"decision": "allow_once", "actor": "admin", "byPolicy": False, "updatedInput": {"file_path": "f", "edits": EDITS[:1]}}, edited["answer"])
         must(len(edited["answer"]["updatedPreview"]["files"]) == 1, f"{edited['answer']}")
         must_match({"content": "done", "isError": False}, edited["result"])

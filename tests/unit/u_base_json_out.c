@@ -75,7 +75,6 @@ static void escapes_at_every_place(void **state)
         BUF_SCOPE(read, 4000);
         JSON_SCOPE(got, out, 4000);
         unsigned length = round % 200, rare = round / 200 % 8 * 4 + 1, kinds = round % 2 ? PIECES : USUAL_PIECES;
-        bool escapes = false, odd = false;
         buf_putc(&wanted, '"');
         buf_putc(&read, '"');
         for (unsigned i = 0; i < length; i++) {
@@ -85,8 +84,6 @@ static void escapes_at_every_place(void **state)
             buf_puts(&text, pieces[kind].text);
             buf_puts(&wanted, pieces[kind].written);
             buf_puts(&read, otherwise ? pieces[kind].also : pieces[kind].written);
-            escapes = escapes || (otherwise ? pieces[kind].also : pieces[kind].written)[0] == '\\';
-            odd = odd || otherwise;
         }
         buf_putc(&wanted, '"');
         buf_putc(&read, '"');
@@ -95,10 +92,6 @@ static void escapes_at_every_place(void **state)
         const struct json *value;
         assert_int_equal(json_parse(&arena, buf_str(&read), &value, NULL).code, ERR_OK);
         assert_true(str_eq(value->text, buf_str(&text)));
-        if (value->usual)
-            assert_true(str_eq(value->raw, buf_str(&wanted)));
-        if (kinds == USUAL_PIECES)
-            assert_true(value->usual == escapes && !odd);
     }
 }
 

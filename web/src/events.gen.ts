@@ -46,7 +46,7 @@ export interface ToolApprovalRequestData {
   digest: string; // SHA-256 of what is asked: session, call, tool, input, folder, files
   files?: string; // digest of the files that are shown
   preview?: Json; // what it would change, for people
-  shown?: Json; // its risk, and the parts of a command with their verdicts, as they were shown
+  shown?: Json; // its risk, and the parts of a command with their verdicts, as they were shown; a part that is all of a member of the input names it (`textOf`)
   box?: string; // of a command that Nod itself would run: inside, outside, or none where there is no box
   deadline?: string; // when it times out
   routine?: boolean; // not risky: may be allowed with others, and without a signature
