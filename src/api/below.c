@@ -18,10 +18,16 @@
 
 enum { ANCESTORS_MAX = 64, SHELLS_MAX = 4, PROCESSES_MAX = 256, ALERT_EVERY_MS = 60000 };
 
-/* The last processes that asked as agents: a ring, so an agent that asked long ago may be forgotten. */
+/* A process that asked as an agent; in a place that was never used all is 0. */
+struct below_agent {
+    struct process_id process;
+    uint64_t asked; /* the number of its last request, of all that came from agents */
+};
+
+/* The last processes that asked as agents: the one that has not asked for longest is forgotten for a new one. */
 struct below {
-    struct process_id agents[PROCESSES_MAX]; /* the last ones */
-    size_t at;
+    struct below_agent agents[PROCESSES_MAX];
+    uint64_t asked;
     int64_t next_alert_ms;
 };
 
@@ -48,30 +54,45 @@ static bool find_agent(const struct exchange *x, pid_t asker, struct process_id 
 }
 
 /* Number and start time together: a number that was given to another process since does not match. */
-static bool is_agent(const struct below *below, const struct process_id *process)
+static struct below_agent *find(struct below *below, const struct process_id *process)
 {
-    return ANY(size_t i = 0; i < PROCESSES_MAX; i++,
-               below->agents[i].pid == process->pid && below->agents[i].started == process->started);
+    for (struct below_agent *at = below->agents; at < below->agents + PROCESSES_MAX; at++)
+        if (at->process.pid == process->pid && at->process.started == process->started)
+            return at;
+    return NULL;
 }
 
-/* A ring: of many agents the oldest is forgotten, and the tripwire no longer sees its descendants. */
+static struct below_agent *find_silent(struct below *below)
+{
+    struct below_agent *silent = below->agents;
+    for (struct below_agent *at = below->agents; at < below->agents + PROCESSES_MAX; at++)
+        if (at->asked < silent->asked)
+            silent = at;
+    return silent;
+}
+
+/* Of more than PROCESSES_MAX agents one is forgotten, and the tripwire no longer sees its descendants. */
 static void remember(const struct exchange *x, pid_t asker)
 {
     struct below *below = x->api->below;
-    struct process_id agent = {0};
-    if (find_agent(x, asker, &agent) && !is_agent(below, &agent))
-        below->agents[below->at++ % PROCESSES_MAX] = agent;
+    struct process_id process = {0};
+    if (!find_agent(x, asker, &process))
+        return;
+    struct below_agent *agent = find(below, &process);
+    if (!agent)
+        agent = find_silent(below);
+    *agent = (struct below_agent){process, ++below->asked};
 }
 
 /* A process that ends during the walk leaves its children to others: then nothing is known of the ancestors. */
-static bool is_below(const struct below *below, pid_t pid)
+static bool is_below(struct below *below, pid_t pid)
 {
     struct process_id process, first = {0};
     pid_t at = pid, parent;
     for (int i = 0; i < ANCESTORS_MAX && at > 1 && process_look(at, &process, &parent); i++, at = parent) {
         if (i == 0)
             first = process;
-        if (is_agent(below, &process) || process_is_called(at, "nod-supervisor"))
+        if (find(below, &process) || process_is_called(at, "nod-supervisor"))
             return true;
     }
     return first.pid && (!process_look(pid, &process, &parent) || process.started != first.started);

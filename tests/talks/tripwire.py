@@ -63,3 +63,72 @@ def test_an_answer_from_below_an_agent_is_refused(world):
         if agent.poll() is None:
             agent.kill()
             agent.communicate()
+
+
+# One process: posts what it is told to, with a token and over a kept connection of that token, and says what came back.
+CLIENT = """
+import http.client, os, socket, sys
+class Line(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+def post(line, token, path='/api/ping'):
+    line.request('POST', path, b'{}', {'Authorization': 'Bearer ' + token, 'Content-Type': 'application/json'})
+    reply = line.getresponse()
+    return reply.status, reply.read().decode()
+def in_child(work):
+    child = os.fork()
+    if not child:
+        work()
+        os._exit(0)
+    os.waitpid(child, 0)
+agent, person = sys.argv[2:]
+lines = {agent: Line('localhost'), person: Line('localhost')}
+for words in sys.stdin:
+    what, *rest = words.split()
+    if what == 'crowd':
+        for _ in range(int(rest[0])):
+            in_child(lambda: post(Line('localhost'), agent))
+        print('200', flush=True)
+    elif what == 'below':
+        in_child(lambda: print(*post(Line('localhost'), person), flush=True))
+    else:
+        token = agent if what == 'agent' else person
+        print(*post(lines[token], token), flush=True)
+"""
+
+
+class Client:
+    def __init__(self, server, agent, person):
+        self.process = subprocess.Popen([sys.executable, "-c", CLIENT, server.socket, agent, person],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def does(self, words, expected):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        said = self.process.stdout.readline()
+        must(said.startswith(str(expected)), f"{words}: {said}, expected {expected}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+
+
+def two_clients(world):
+    server = world.server("--tripwire")
+    admin = server.admin()
+    agent, person = admin.token_for("agent", "helper").token, admin.token_for("admin", "ada").token
+    return Client(server, agent, person), Client(server, agent, person)
+
+
+def test_an_agent_that_goes_on_asking_is_not_forgotten(world):
+    client, crowd = two_clients(world)
+    try:
+        for _ in range(5):
+            client.does("agent", 200)
+            crowd.does("crowd 60", 200)
+        client.does("below", 403)
+    finally:
+        client.close()
+        crowd.close()
