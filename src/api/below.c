@@ -21,28 +21,41 @@ enum { ANCESTORS_MAX = 64, SHELLS_MAX = 4, PROCESSES_MAX = 256, ALERT_EVERY_MS =
 /* A process that asked as an agent; in a place that was never used all is 0. */
 struct below_agent {
     struct process_id process;
+    uint64_t came;  /* its number among all that were remembered, from 1 on */
     uint64_t asked; /* the number of its last request, of all that came from agents */
 };
 
 /* The last processes that asked as agents: the one that has not asked for longest is forgotten for a new one. */
 struct below {
     struct below_agent agents[PROCESSES_MAX];
-    uint64_t asked;
+    uint64_t came, asked;
     int64_t next_alert_ms;
 };
 
+/* The kernel names the process that connected, so one look at /proc serves all requests of a connection, and its mark
+ * tells what was seen: that it is an agent, by number and place; or, by the number of the last agent and a place that
+ * there is not, that it is below no agent and no command. The latter holds until the next agent comes: who is below a
+ * process does not change but by the end of one between them. */
+enum { PLACE_CLEAR = PROCESSES_MAX, PLACES };
+
+static uint64_t mark_of(uint64_t came, size_t place) { return came * PLACES + place; }
+
 struct below *below_new(void) { return heap_new(sizeof(struct below)); }
 void below_free(struct below *below) { free(below); }
+
+static bool started_by_agent(const struct exchange *x)
+{
+    return x->route->handle == api_hooks_ask || x->route->handle == api_mcp_message;
+}
 
 /* The process that the asker stands for. A hook that a person starts by hand stands for nobody, nor does the one that
  * `nod setup` starts as a test: it answers that call itself. */
 static bool find_agent(const struct exchange *x, pid_t asker, struct process_id *ret_agent)
 {
-    bool started_by_it = x->route->handle == api_hooks_ask || x->route->handle == api_mcp_message;
     pid_t parent;
     if (!process_look(asker, ret_agent, &parent))
         return false;
-    if (!started_by_it)
+    if (!started_by_agent(x))
         return true;
     for (int i = 0; i < SHELLS_MAX && process_shell(parent) == SHELL_LINE; i++) {
         struct process_id shell;
@@ -72,20 +85,40 @@ static struct below_agent *find_silent(struct below *below)
 }
 
 /* Of more than PROCESSES_MAX agents one is forgotten, and the tripwire no longer sees its descendants. */
-static void remember(const struct exchange *x, pid_t asker)
+static struct below_agent *look_for_agent(const struct exchange *x)
 {
     struct below *below = x->api->below;
     struct process_id process = {0};
-    if (!find_agent(x, asker, &process))
-        return;
+    uint32_t uid;
+    int pid;
+    if (!http_peer(x->http, &uid, &pid) || !find_agent(x, pid, &process))
+        return NULL;
     struct below_agent *agent = find(below, &process);
-    if (!agent)
+    if (!agent) {
         agent = find_silent(below);
-    *agent = (struct below_agent){process, ++below->asked};
+        *agent = (struct below_agent){.process = process, .came = ++below->came};
+    }
+    return agent;
 }
 
-/* A process that ends during the walk leaves its children to others: then nothing is known of the ancestors. */
-static bool is_below(struct below *below, pid_t pid)
+/* A mark is of the asker itself; where it stands for another process, that is looked for each time. */
+static void remember(const struct exchange *x)
+{
+    struct below *below = x->api->below;
+    uint64_t *mark = http_mark(x->http);
+    size_t place = *mark % PLACES;
+    bool marks = !started_by_agent(x);
+    bool known = marks && *mark && place < PROCESSES_MAX && *mark == mark_of(below->agents[place].came, place);
+    struct below_agent *agent = known ? &below->agents[place] : look_for_agent(x);
+    if (agent)
+        agent->asked = ++below->asked;
+    if (agent && marks)
+        *mark = mark_of(agent->came, (size_t)(agent - below->agents));
+}
+
+/* A process that ends during the walk leaves its children to others: then nothing is known of the ancestors, or not of
+ * all of them (*ret_whole is false). */
+static bool is_below(struct below *below, pid_t pid, bool *ret_whole)
 {
     struct process_id process, first = {0};
     pid_t at = pid, parent;
@@ -95,7 +128,25 @@ static bool is_below(struct below *below, pid_t pid)
         if (find(below, &process) || process_is_called(at, "nod-supervisor"))
             return true;
     }
+    *ret_whole = at <= 1;
     return first.pid && (!process_look(pid, &process, &parent) || process.started != first.started);
+}
+
+/* Whether the process lives and is below no agent and no command that Nod runs, as far as can be seen. */
+static bool is_clear(const struct exchange *x, pid_t pid)
+{
+    struct below *below = x->api->below;
+    uint64_t *mark = http_mark(x->http), clear = mark_of(below->came, PLACE_CLEAR);
+    bool whole = false;
+    if (!process_lives(pid))
+        return false;
+    if (*mark == clear)
+        return true;
+    if (is_below(below, pid, &whole))
+        return false;
+    if (whole)
+        *mark = clear;
+    return true;
 }
 
 static void alert_kept(struct append *append) { append_free(append); }
@@ -123,14 +174,13 @@ struct rc below_check(struct exchange *x, struct err *err)
     uint32_t uid;
     int pid;
     bool looks = str_is(x->http->method, "GET") && !http_header(x->http, "upgrade").p;
-    if (!x->api->below || !x->token || !http_peer(x->http, &uid, &pid) || pid <= 0)
+    if (looks || !x->api->below || !x->token || !http_mark(x->http)) /* `nod setup` tries an agent's token by looking */
         return RC_OK;
     if (x->token->role == ROLE_AGENT) {
-        if (!looks) /* `nod setup` and `nod doctor` try an agent's token by looking */
-            remember(x, pid);
+        remember(x);
         return RC_OK;
     }
-    if (looks || (process_lives(pid) && !is_below(x->api->below, pid)))
+    if (!http_peer(x->http, &uid, &pid) || pid <= 0 || is_clear(x, pid))
         return RC_OK;
     log_line(LOG_WARN, "a process below an agent tried to act as a person", LOG_S("token", x->token->name),
              LOG_I("pid", pid), LOG_S("method", x->http->method), LOG_S("path", x->http->path));

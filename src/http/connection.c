@@ -21,14 +21,14 @@ static const struct str go_on = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
 
 static size_t size_of(bool local)
 {
-    return offsetof(struct http_connection, uv) + (local ? sizeof(uv_pipe_t) : sizeof(uv_tcp_t));
+    return offsetof(struct http_connection, uv) + (local ? sizeof(struct http_local) : sizeof(uv_tcp_t));
 }
 
 /* Makes the connection that uv_accept fills; the server counts it from here on. */
 struct http_connection *http_connection_new(struct http_server *server, bool local)
 {
     struct http_connection *connection = small_new(size_of(local));
-    CHECK((local ? uv_pipe_init(server->uv, &connection->uv.pipe, 0)
+    CHECK((local ? uv_pipe_init(server->uv, &connection->uv.local.pipe, 0)
                  : uv_tcp_init(server->uv, &connection->uv.tcp)) == 0);
     connection->uv.handle.data = connection;
     connection->server = server;
@@ -446,6 +446,11 @@ bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_p
     *ret_uid = peer.uid;
     *ret_pid = peer.pid;
     return true;
+}
+
+uint64_t *http_mark(const struct http_request *request)
+{
+    return request->local && request->connection ? &request->connection->uv.local.mark : NULL;
 }
 
 /* ---- clients that have gone away ---- */

@@ -32,6 +32,12 @@ enum http_phase {
     PHASE_CLOSED,
 };
 
+/* What a connection over a Unix socket has. */
+struct http_local {
+    uv_pipe_t pipe;
+    uint64_t mark;                           /* http_mark */
+};
+
 /* Owned by libuv's handle inside it: freed in on_closed, after uv_close. */
 struct http_connection {
     struct http_server *server;
@@ -67,7 +73,7 @@ struct http_connection {
         uv_handle_t handle;
         uv_stream_t stream;
         uv_tcp_t tcp;
-        uv_pipe_t pipe;                      /* larger than the others: there is room for it in local ones only */
+        struct http_local local;             /* larger than the others: there is room for it in local ones only */
     } uv;
 };
 

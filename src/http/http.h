@@ -110,6 +110,7 @@ struct http_figures http_figures(const struct http_server *server);
 struct str http_header(const struct http_request *request, const char *name); /* STR_NONE: not there */
 struct str http_cookie(const struct http_request *request, struct str name); /* likewise */
 bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_pid); /* false: no Unix socket */
+uint64_t *http_mark(const struct http_request *request); /* the handlers' own, 0 at first; NULL: no Unix socket */
 /* The decoded value of a query parameter; false when it is not there. ERR_INVALID on a bad escape. */
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err);
@@ -142,8 +143,7 @@ struct http_stream_options {
 };
 
 /* Consumes the request; sends 200 and the headers. NULL when the client has left already. */
-struct http_stream *http_stream_start(struct http_request *request,
-                                      const struct http_stream_options *options);
+struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options);
 /* Queued, and written when the loop's turn ends; false when the reader is gone or too slow: then `gone` follows from
  * the loop. At most LIMIT_STREAM_QUEUE_BYTES and one event are queued. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);

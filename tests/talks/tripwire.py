@@ -92,6 +92,11 @@ for words in sys.stdin:
         print('200', flush=True)
     elif what == 'below':
         in_child(lambda: print(*post(Line('localhost'), person), flush=True))
+    elif what == 'hook':
+        def ask(line):
+            post(line, agent)
+            print(*post(line, agent, '/api/hooks/claude'), flush=True)
+        in_child(lambda: ask(Line('localhost')))
     else:
         token = agent if what == 'agent' else person
         print(*post(lines[token], token), flush=True)
@@ -128,6 +133,48 @@ def test_an_agent_that_goes_on_asking_is_not_forgotten(world):
         for _ in range(5):
             client.does("agent", 200)
             crowd.does("crowd 60", 200)
+        client.does("below", 403)
+    finally:
+        client.close()
+        crowd.close()
+
+
+def test_a_kept_connection_is_looked_at_again_when_an_agent_has_come(world):
+    client, other = two_clients(world)
+    try:
+        for _ in range(2):
+            client.does("person", 200)
+        other.does("agent", 200)
+        client.does("person", 200)
+        client.does("agent", 200)
+        client.does("person", 403)
+        client.does("agent", 200)
+        client.does("person", 403)
+        client.does("below", 403)
+    finally:
+        client.close()
+        other.close()
+
+
+def test_a_hook_stands_for_its_agent_also_on_a_connection_that_had_another_request(world):
+    client, other = two_clients(world)
+    try:
+        client.does("person", 200)
+        client.does("hook", 200)
+        client.does("person", 403)
+        other.does("person", 200)
+    finally:
+        client.close()
+        other.close()
+
+
+def test_an_agent_that_was_forgotten_is_known_again_when_it_asks_over_its_kept_connection(world):
+    client, crowd = two_clients(world)
+    try:
+        client.does("agent", 200)
+        crowd.does("crowd 256", 200)
+        client.does("below", 200)
+        client.does("agent", 200)
         client.does("below", 403)
     finally:
         client.close()
