@@ -248,7 +248,7 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
 static struct rc catch_up(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
 {
     struct rc rc = RC_OK;
-    bool looked;
+    bool looked = false;
     lock(&store->feeding);
     if (store->handed_seq < seq)
         rc = read_others(store, handle, seq, &looked, err);
@@ -337,7 +337,7 @@ void store_hand_back_in_order(struct store *store, struct append *group, struct 
 {
     int64_t pause_ms = 0;
     struct err err = {0};
-    bool looked;
+    bool looked = false;
     lock(&store->feeding);
     for (;;) {
         uint64_t before = seq_before(store, group);
