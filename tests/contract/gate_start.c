@@ -22,10 +22,20 @@ static int count_statement(unsigned kind, void *arg, void *statement, void *text
     return 0;
 }
 
+/* How many statements that read are not to be prepared. */
+static atomic_int forbidden;
+
+static int may_prepare(void *arg, int what, const char *a, const char *b, const char *c, const char *d)
+{
+    (void)arg, (void)a, (void)b, (void)c, (void)d;
+    return what == SQLITE_SELECT && forbidden > 0 && forbidden-- > 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
 static int watch_connection(sqlite3 *db, const char **ret_text, const void *routines)
 {
     (void)ret_text;
     (void)routines;
+    (void)sqlite3_set_authorizer(db, may_prepare, NULL);
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_statement, NULL);
 }
 
@@ -38,6 +48,7 @@ struct scene {
     struct op op;
     unsigned answered;
     bool stops_ready; /* the loop stops when the gate is ready, not when marks are known */
+    int forbids;      /* statements that cannot be prepared from then on */
 };
 
 static void answered(struct op *op)
@@ -57,6 +68,7 @@ static void on_ready(void *arg, const struct err *err)
     scene->known_at_ready = gate_marks_known(scene->gate);
     scene->op = gate_op(&scene->arena, answered, scene);
     gate_await_marks(scene->gate, &scene->op);
+    forbidden = scene->forbids;
     if (scene->stops_ready)
         loop_stop(scene->rig.loop);
 }
@@ -213,6 +225,33 @@ static void who_waits_is_told_when_the_server_stops(void **state)
     rig_done(&scene.rig);
 }
 
+/* One statement after the other is refused: whoever waits is told each time, and nobody waits for ever. */
+static void marks_that_cannot_be_read_are_read_again(void **state)
+{
+    enum { TIMES = 3 };
+    struct scene scene = {.forbids = 2};
+    struct op later[TIMES];
+    unsigned failed = 0;
+    (void)state;
+    fill(&scene, "sqlite", FEW);
+    start(&scene);
+    loop_run(scene.rig.loop);
+    assert_int_equal(scene.answered, 1);
+    assert_non_null(scene.op.err);
+    assert_false(gate_marks_known(scene.gate));
+    while (!gate_marks_known(scene.gate)) {
+        assert_true(failed < TIMES);
+        later[failed] = gate_op(&scene.arena, answered, &scene);
+        gate_await_marks(scene.gate, &later[failed]);
+        loop_run(scene.rig.loop);
+        failed += later[failed].err != NULL;
+    }
+    assert_int_equal(forbidden, 0);
+    assert_true(str_has(listed(&scene, "s0", "c0"), STR("\"snoozedUntil\":\"2100")));
+    assert_true(str_has(listed(&scene, "s1", "c1"), STR("\"assignee\":\"ann\"")));
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +259,7 @@ int main(void)
         cmocka_unit_test(marks_are_read_behind_the_start_postgres),
         cmocka_unit_test(a_start_asks_as_much_of_a_long_history_as_of_a_short_one),
         cmocka_unit_test(who_waits_is_told_when_the_server_stops),
+        cmocka_unit_test(marks_that_cannot_be_read_are_read_again),
     };
     sqlite3_auto_extension((void (*)(void))watch_connection);
     return cmocka_run_group_tests_name("a start beside a long history", tests, NULL, NULL);
