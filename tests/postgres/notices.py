@@ -98,6 +98,40 @@ def notify(pg, url, role, payload):
     must(pg.process.poll() is None, "the server is there")
 
 
+FULL_QUEUE = (
+    "CREATE SCHEMA fault", "CREATE TABLE fault.queue(is_full boolean)", "INSERT INTO fault.queue VALUES(false)",
+    "CREATE FUNCTION fault.pg_notification_queue_usage() RETURNS double precision LANGUAGE sql VOLATILE AS"
+    " 'SELECT CASE WHEN is_full THEN 1 ELSE 0 END::double precision FROM fault.queue'",
+    """CREATE FUNCTION fault.pg_notify(text, text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+       IF (SELECT is_full FROM fault.queue) THEN
+         RAISE 'too many notifications in the NOTIFY queue' USING ERRCODE = 'program_limit_exceeded';
+       END IF;
+       PERFORM pg_catalog.pg_notify($1, $2); END $$""")
+
+
+def test_what_is_said_is_kept_though_the_queue_of_notifications_is_full(pg, world):
+    """Anybody who listens and has stopped lets the queue grow. It takes 8 GB to fill it: two functions stand in for the server's."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name)
+    pg.sql(f'ALTER DATABASE "{name}" SET search_path = public, fault, pg_catalog', name)
+    sql(url, *FULL_QUEUE)
+    _, _, admin, person, _ = two_nodes(pg, world, url)
+    session = admin.session(**ASK)
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c1")
+    eventually(person.pending, "asked")
+    sql(url, "UPDATE fault.queue SET is_full = true")
+    admin.decided(session["id"], "c1", "allow_once")
+    eventually(lambda: not person.pending(), "the other node reads the answer")
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c2")
+    eventually(person.pending, "the other node reads the call")
+    person.decided(session["id"], "c2", "deny")
+    must(admin.status("c2", wait=20, session=session["id"])["status"] == "denied", "the other node's answer is read")
+    sql(url, "UPDATE fault.queue SET is_full = false")
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c3")
+    eventually(person.pending, "asked")
+    world.nod("verify", "--store", url)
+
+
 def test_a_forged_notification_is_not_believed(pg, world):
     """Any role can notify. The same words of the nodes' own role, which could write to the tables as well, are believed,
     until the next look: no such event is in the store, and the nodes end."""
