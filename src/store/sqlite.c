@@ -85,8 +85,8 @@ void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql)
     (void)sqlite3_reset(handle->statements[sql]);
 }
 
-/* A reader prepares a statement when it first uses it: most are for questions that are seldom asked. The writer has all
- * of its own from the start. */
+/* A reader prepares a statement when it first uses it: most are for questions that are seldom asked. Those that end a
+ * transaction it has from the start, as the writer has all of its own. */
 static struct rc make_ready(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err)
 {
     if (handle->statements[sql])
@@ -216,7 +216,10 @@ static struct rc prepare_all(struct sqlite_handle *handle, struct err *err)
     for (int i = 0; i < SQL_COUNT; i++)
         if (statements[i].roles & roles[handle->role])
             TRY(sqlite_prepare(handle->db, statements[i].text, &handle->statements[i], err));
-    return RC_OK;
+    if (handle->role != BACKEND_READER)
+        return RC_OK;
+    TRY(make_ready(handle, SQL_COMMIT, err));
+    return make_ready(handle, SQL_ROLLBACK, err);
 }
 
 /* ---- files ---- */
