@@ -149,19 +149,25 @@ static void refuse(struct exchange *x, const struct err *err)
     exchange_fail(x, err);
 }
 
-/* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. */
+/* False: it was refused. */
+static bool find_answer(struct exchange *x, struct notify_answer *ret_answer)
+{
+    const struct token *person;
+    struct str token = STR_NONE;
+    struct err err;
+    if (rc_ok(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, &err)) &&
+        rc_ok(notify_find_person(x->api->notify, token, ret_answer, &person, &err)))
+        return true;
+    refuse(x, &err);
+    return false;
+}
+
 static void answers_look(struct exchange *x)
 {
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     struct notify_answer answer;
-    const struct token *person;
-    struct str token = STR_NONE;
-    struct err err;
-    if (rc_bad(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, &err)) ||
-        rc_bad(notify_find_person(x->api->notify, token, &answer, &person, &err))) {
-        refuse(x, &err);
+    if (!find_answer(x, &answer))
         return;
-    }
     json_open(&out, '{');
     json_members(&out, J("person", answer.person), J_BOOL("answered", answer.answered));
     json_key(&out, "request");
@@ -173,7 +179,14 @@ static void answers_look(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-void api_answers_look(struct exchange *x) { exchange_when_marked(x, answers_look); }
+/* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. Whoever has no
+ * link is refused before anything waits: the server would keep his request even when he has left. */
+void api_answers_look(struct exchange *x)
+{
+    struct notify_answer answer;
+    if (find_answer(x, &answer))
+        exchange_when_marked(x, answers_look);
+}
 
 /* An answer by phone that came too late is told who was first, as on the page. */
 static void answered(struct op *op)

@@ -8,7 +8,7 @@ import time
 
 from nodes import ASK, at, nodes
 from proxy import Proxy
-from world import PATIENCE, Skip, eventually, must, within
+from world import PATIENCE, Client, Skip, eventually, must, within
 
 LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
@@ -194,6 +194,40 @@ def test_a_node_whose_tables_are_there_starts_though_another_looks_at_them(pg, w
     finally:
         pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
         holding.wait(PATIENCE)
+
+
+def test_marks_that_cannot_be_read_yet_keep_people_waiting_and_nobody_else(pg, world):
+    """A start reads marks of waiting calls behind it; here the table of sessions, which nothing else at a start needs, is one
+    that waits for a lock. Whoever would be shown waiting calls waits, or is told; a stranger does not wait with them."""
+    (a,), url = nodes(pg, world, 1)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c1")
+    admin.token_for("approver", "ann")
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1/assign", {"person": "ann"})
+    a.stop()
+    pg.sql("CREATE FUNCTION in_time() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN true; END';"
+           "ALTER TABLE chains RENAME TO chains_1; CREATE VIEW chains AS SELECT * FROM chains_1 WHERE in_time()", name_of(url))
+    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c",
+                                "SELECT pg_advisory_lock(1); SELECT pg_sleep(300)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lists = []
+    try:
+        eventually(lambda: pg.sql(SLEEPS, name_of(url)) == "1", "the lock")
+        b = world.server("--store", url, data=a.data)
+        person = at(b, admin)
+        asking = threading.Thread(target=lambda: lists.append(person.get("/api/approvals/pending")))
+        asking.start()
+        began = time.monotonic()
+        must(Client(b, None).post("/api/answers/look", {"token": "x"}).status == 403, "no link")
+        must(asking.is_alive() and time.monotonic() - began < within(5), f"{lists}: a stranger waits for what others are shown")
+        asking.join(PATIENCE)
+        must([listed.status for listed in lists] == [503], f"the list: {lists}")
+        must(holding.poll() is None, "whoever works is left alone")
+    finally:
+        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
+        holding.wait(PATIENCE)
+    eventually(lambda: person.get("/api/approvals/pending").status == 200, "the marks are read")
+    must(person.pending()[0]["assignee"] == "ann", f"{person.pending()}")
 
 
 def test_a_full_disk_is_not_ready(pg, world):
