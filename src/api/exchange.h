@@ -127,7 +127,7 @@ void exchange_decided(struct exchange *x, const struct decide *decide);
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
 
 /* Goes on when the marks of waiting calls are known, which a start reads behind it: whoever is shown such calls comes
- * through here. */
+ * through here, but for agents that read JSON-RPC only (mcp.c). */
 void exchange_when_marked(struct exchange *x, void (*go)(struct exchange *x));
 /* Looks for a session; `found` gets a struct session_look. */
 void exchange_look(struct exchange *x, struct str id, void (*found)(struct op *op));

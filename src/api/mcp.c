@@ -264,10 +264,22 @@ static void pending_session_found(void *arg, const struct session *session, cons
     exchange_answer(x, 200, &line);
 }
 
+/* Marks are known, or they cannot be read; the agent reads JSON-RPC only. */
+static void marks_known(struct op *op)
+{
+    struct exchange *x = op->owner;
+    struct agent_session agent = agent_of(x);
+    if (op->err)
+        pending_session_found(x, NULL, op->err);
+    else if (!auth_revoked(x))
+        exchange_with_agent(x, &agent, pending_session_found, x);
+}
+
 static void list_pending(struct exchange *x)
 {
-    struct agent_session agent = agent_of(x);
-    exchange_with_agent(x, &agent, pending_session_found, x);
+    struct op *op = arena_new(x->arena, struct op);
+    *op = gate_op(x->arena, marks_known, x);
+    gate_await_marks(x->gate, op);
 }
 
 /* ---- one message ---- */
@@ -286,7 +298,7 @@ void api_mcp_message(struct exchange *x)
     }
     x->state = message;
     if (message->tool == MCP_PENDING_CALLS && mcp_needs_gate(message)) {
-        exchange_when_marked(x, list_pending);
+        list_pending(x);
         return;
     }
     if (mcp_needs_gate(message)) {

@@ -210,18 +210,23 @@ def test_marks_that_cannot_be_read_yet_keep_people_waiting_and_nobody_else(pg, w
            "ALTER TABLE chains RENAME TO chains_1; CREATE VIEW chains AS SELECT * FROM chains_1 WHERE in_time()", name_of(url))
     holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c",
                                 "SELECT pg_advisory_lock(1); SELECT pg_sleep(300)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    lists = []
+    lists, told = [], []
     try:
         eventually(lambda: pg.sql(SLEEPS, name_of(url)) == "1", "the lock")
         b = world.server("--store", url, data=a.data)
         person = at(b, admin)
-        asking = threading.Thread(target=lambda: lists.append(person.get("/api/approvals/pending")))
-        asking.start()
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pending_calls", "arguments": {}}}
+        asking = [threading.Thread(target=lambda: lists.append(person.get("/api/approvals/pending"))),
+                  threading.Thread(target=lambda: told.append(person.post("/api/mcp", ask)))]
+        for thread in asking:
+            thread.start()
         began = time.monotonic()
         must(Client(b, None).post("/api/answers/look", {"token": "x"}).status == 403, "no link")
-        must(asking.is_alive() and time.monotonic() - began < within(5), f"{lists}: a stranger waits for what others are shown")
-        asking.join(PATIENCE)
+        must(asking[0].is_alive() and time.monotonic() - began < within(5), f"{lists}: a stranger waits for what others are shown")
+        for thread in asking:
+            thread.join(PATIENCE)
         must([listed.status for listed in lists] == [503], f"the list: {lists}")
+        must([(one.status, one.json.get("result", {}).get("isError")) for one in told] == [(200, True)], f"the agent: {told[0].body}")
         must(holding.poll() is None, "whoever works is left alone")
     finally:
         pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {WORKS}", name_of(url))
