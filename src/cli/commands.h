@@ -1,4 +1,4 @@
-/* Every command, in one table: a new one is one line in commands_daily.h or commands_admin.h, and one function.
+/* Every command, in one table: a new one is one row in a commands_*.h, and one function, NAME_command.
  *
  * The table declares the functions and makes the array behind `nod help`, --help, the manual, the shell
  * completions and the check of options and operands. A command of two words belongs to the group of the
@@ -10,6 +10,7 @@
 #define CLI_COMMANDS_H
 
 #include "cli/commands_admin.h"
+#include "cli/commands_agents.h"
 #include "cli/commands_daily.h"
 
 #define MODE_WORDS                                                                                                \
@@ -18,6 +19,7 @@
 
 #define COMMANDS(X)   \
     DAILY_COMMANDS(X) \
+    AGENT_COMMANDS(X) \
     ADMIN_COMMANDS(X)
 
 #endif

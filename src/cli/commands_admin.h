@@ -1,9 +1,22 @@
-/* Commands of whoever looks after an installation: a part of the table in commands.h, which names the
+/* The log, and commands of whoever looks after an installation: a part of the table in commands.h, which names the
  * columns. */
 #ifndef CLI_COMMANDS_ADMIN_H
 #define CLI_COMMANDS_ADMIN_H
 
 #define ADMIN_COMMANDS(X)                                                                                  \
+    X(log, "log", TALKS, "", "print events, oldest first",                                                 \
+      "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
+      "of the server, without gap or repeat. With --json each event is one line.",                         \
+      OPTION('f', "follow", NULL, "go on with what happens")                                               \
+      OPTION(0, "format", "FORMAT", "text, jsonl, csv, or cloudevents (CloudEvents 1.0, one a line)")      \
+      OPTION('s', "session", "ID", "only of this session")                                                 \
+      OPTION('t', "thread", "ID", "only of this thread")                                                   \
+      OPTION(0, "type", "TYPE,...", "only events of these types")                                          \
+      OPTION(0, "text", "WORDS", "only events that hold these words")                                      \
+      OPTION(0, "archive", "FILE", "from an archive; needs no server")                                     \
+      OPTION(0, "after", "SEQ", "only after this event")                                                   \
+      OPTION(0, "last", "N", "only of the last so many events")                                            \
+      OPTION('n', "limit", "N", "end after so many"))                                                \
     X(otlp, "otlp", TALKS, "URL", "send calls as traces and events as logs to an OpenTelemetry collector", \
       "OTLP over HTTP, in JSON, to URL/v1/traces and URL/v1/logs, until it is ended. What the collector does not " \
       "take is sent again. Inputs, results and words stay here without --content.",                         \
