@@ -351,12 +351,16 @@ static void a_newer_version_is_refused_by_name(void **state)
     struct rig *rig = *state;
     struct store_check check;
     struct err err = {0};
+    char newer[40], known[40];
     fill(rig);
-    run_sql(rig, "UPDATE meta SET value = 10 WHERE name = 'schema_version'");
-    refuses_to_open(rig, ERR_CORRUPT, "version 10");
-    refuses_to_open(rig, ERR_CORRUPT, "versions up to ");
+    int version = (int)ask_sql(rig, "SELECT value FROM meta WHERE name = 'schema_version'");
+    (void)snprintf(newer, sizeof newer, "version %d", version + 1);
+    (void)snprintf(known, sizeof known, "versions up to %d", version);
+    run_sql(rig, "UPDATE meta SET value = value + 1 WHERE name = 'schema_version'");
+    refuses_to_open(rig, ERR_CORRUPT, newer);
+    refuses_to_open(rig, ERR_CORRUPT, known);
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
-    assert_non_null(strstr(err.text, "version 10"));
+    assert_non_null(strstr(err.text, newer));
 }
 
 static void a_missing_folder_is_named(void **state)
