@@ -73,7 +73,7 @@ def dump_postgres(database):
 def main():
     database = None
     with tempfile.TemporaryDirectory() as folder:
-        environment, data = {**os.environ, "HOME": folder}, os.path.join(folder, "data")
+        environment, data = {**os.environ, "HOME": folder, "NOD_TRIPWIRE": "no"}, os.path.join(folder, "data")
         if "--postgres" in sys.argv:
             import server
             database = server.Postgres().start()
