@@ -37,7 +37,7 @@ static struct rc check_rule(struct exchange *x, const struct json *object, const
 {
     bool force = false;
     TRY(json_want_bool(object, "force", &force, err));
-    if (force || rc_ok(policy_lint_check(x->arena, source, err)))
+    if (force || rc_ok(gate_check_rule(x->arena, source, err)))
         return RC_OK;
     struct str words = arena_str(x->arena, str_of(err->text));
     return err_set(err, ERR_INVALID, "%.*s (\"force\": true stores it anyway)", STR_ARG(words));

@@ -172,6 +172,11 @@ static void write_session_rules(struct json_out *out, const struct gate *gate, c
         }
 }
 
+struct rc gate_check_rule(struct arena *arena, const struct rule_source *source, struct err *err)
+{
+    return policy_lint_check(arena, source, tool_known_name, err);
+}
+
 /* Writes the rules that do not have the effect they seem to have. */
 static void write_lint(struct json_out *out, struct gate *gate, const struct session *session,
                        const struct session_rules *rules)
@@ -179,7 +184,7 @@ static void write_lint(struct json_out *out, struct gate *gate, const struct ses
     ARENA_SCOPE(scratch);
     size_t count;
     const struct rule_source *sources = rules_all(gate, &scratch, session, rules, &count);
-    struct linted linted = policy_lint(&scratch, sources, count, clock_wall_ms());
+    struct linted linted = policy_lint(&scratch, sources, count, tool_known_name, clock_wall_ms());
     JSON_LIST(out, "lint")
         for (size_t i = 0; i < linted.count; i++) {
             const struct lint *lint = &linted.items[i];

@@ -28,6 +28,8 @@ struct rc gate_prepare_rule(struct arena *arena, const struct json *object, stru
 /* Reads {"scope","project"} and writes it for keeping; "project" is the path of a folder. */
 struct rc gate_prepare_bond(struct arena *arena, const struct json *object, struct str *ret_json, struct err *err);
 void gate_change_rule(struct gate *gate, struct rule_change *change);
+/* Refuses a deny or ask that would stop nothing. */
+struct rc gate_check_rule(struct arena *arena, const struct rule_source *source, struct err *err);
 /* The ids of the rules in the user's layer. */
 const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count);
 /* "allow", "deny" or "ask" of a rule of the user's layer; "allow" when there is no such rule. */

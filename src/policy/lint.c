@@ -233,10 +233,11 @@ static void lint_rule(struct linting *l)
 
 /* Each rule by itself and beside those before it. The texts are copied into `arena`, since the set that made them is
  * freed. */
-struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, int64_t now_ms)
+struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, lint_tools *tools,
+                          int64_t now_ms)
 {
-    struct linting l = {
-        .arena = arena, .sources = rules, .count = count, .now_ms = now_ms, .set = rule_set_new(rules, count)};
+    struct linting l = {.arena = arena, .sources = rules, .count = count, .tools = tools, .now_ms = now_ms,
+                        .set = rule_set_new(rules, count)};
     /* Rules beyond the limit of a set are not used at all. */
     for (l.at = 0; l.at < count && l.at < l.set->count; l.at++)
         lint_rule(&l);
@@ -247,9 +248,9 @@ struct linted policy_lint(struct arena *arena, const struct rule_source *rules, 
     return l.out;
 }
 
-struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule, struct err *err)
+struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule, lint_tools *tools, struct err *err)
 {
-    struct linting l = {.arena = arena, .sources = rule, .count = 1};
+    struct linting l = {.arena = arena, .sources = rule, .count = 1, .tools = tools};
     lint_rule(&l);
     for (size_t i = 0; i < l.out.count; i++)
         if (l.out.items[i].level == LINT_ERROR)

@@ -11,6 +11,7 @@ struct linting {
     const struct rule_source *sources;
     struct rule_set *set; /* the set of all rules; NULL: only one rule is checked */
     size_t count;
+    lint_tools *tools;
     int64_t now_ms;
     struct map seen; /* rules so far */
     size_t at;       /* index of the rule being checked */

@@ -33,78 +33,45 @@ static void consider(struct nearest *nearest, struct str candidate)
 
 /* ---- tools ---- */
 
-/* Names of agents' tools beside those that event/tool_names.c translates. */
-static const char *const tools[] = {
-    "Bash",
-    "Read",
-    "Write",
-    "Edit",
-    "MultiEdit",
-    "NotebookEdit",
-    "NotebookRead",
-    "Glob",
-    "Grep",
-    "LS",
-    "WebFetch",
-    "WebSearch",
-    "Task",
-    "Agent",
+/* Names beside those that the caller brings and those that event/tool_names.c translates. */
+static const char *const others[] = {
     "Skill",
     "SlashCommand",
-    "BashOutput",
-    "KillShell",
     "KillBash",
-    "TodoWrite",
-    "TodoRead",
-    "TaskCreate",
-    "TaskUpdate",
-    "TaskList",
-    "TaskGet",
     "TaskOutput",
     "TaskStop",
-    "ExitPlanMode",
     "EnterPlanMode",
-    "AskUserQuestion",
-    "Elicitation",
-    "Net",
-    "box.read",
-    "box.write",
-    "box.socket",
-    "box.port",
-    "McpServers",
-    "McpDefinition",
     "ListMcpResourcesTool",
     "ReadMcpResourceTool",
     "LSP",
     "ToolSearch",
-    "task-add",
-    "task-create",
-    "task-update",
-    "task-add-note",
-    "task-view",
-    "task-complete",
-    "task-list",
-    "task_add",
-    "task_complete",
-    "task_list",
-    "exit_plan_mode",
+    "box.read",
+    "box.write",
+    "box.socket",
+    "box.port",
     "*",
 };
 
-enum { TOOL_COUNT = sizeof tools / sizeof *tools };
+enum { OTHER_COUNT = sizeof others / sizeof *others };
 
-bool lint_tool_known(struct str name)
+static bool is_among(struct str name, lint_tools *tools)
 {
-    if (str_starts(name, STR("mcp__")) || STR_IN(name, tools))
-        return true;
-    return ANY(size_t i = 0; !str_empty(tool_foreign_name(i)); i++, str_eq(name, tool_foreign_name(i)));
+    return ANY(size_t i = 0; !str_empty(tools(i)); i++, str_eq(name, tools(i)));
 }
 
-struct str lint_tool_near(struct str name)
+bool lint_tool_known(struct str name, lint_tools *tools)
+{
+    return str_starts(name, STR("mcp__")) || STR_IN(name, others) || is_among(name, tools) ||
+           is_among(name, tool_foreign_name);
+}
+
+struct str lint_tool_near(struct str name, lint_tools *tools)
 {
     struct nearest nearest = {.name = name, .best = STR_FAR};
-    for (size_t i = 0; i < TOOL_COUNT; i++)
-        consider(&nearest, str_of(tools[i]));
+    for (size_t i = 0; !str_empty(tools(i)); i++)
+        consider(&nearest, tools(i));
+    for (size_t i = 0; i < OTHER_COUNT; i++)
+        consider(&nearest, str_of(others[i]));
     for (size_t i = 0; !str_empty(tool_foreign_name(i)); i++)
         consider(&nearest, tool_foreign_name(i));
     return nearest.found;

@@ -2,12 +2,12 @@
 #ifndef POLICY_LINT_NAMES_H
 #define POLICY_LINT_NAMES_H
 
-#include "base/str.h"
+#include "policy/policy_lint.h"
 
 /* Whether some agent has a tool of this name, by its own name for it or ours. */
-bool lint_tool_known(struct str name);
+bool lint_tool_known(struct str name, lint_tools *tools);
 /* The known tool with the most similar name; empty when none is similar. */
-struct str lint_tool_near(struct str name);
+struct str lint_tool_near(struct str name, lint_tools *tools);
 /* Whether the table of programs has a row of this name, perhaps with a version behind it. */
 bool lint_program_known(struct str name);
 /* The program whose name is a letter or two away; empty when there is none. */

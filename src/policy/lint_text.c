@@ -50,8 +50,9 @@ void lint_malformed(struct linting *l, const char *words)
 {
     struct str text = str_trim(lint_source(l)->text), instead = STR_NONE, checked, rest;
     struct str tool = str_cut(text, '(', &rest);
-    if (!lint_tool_known(tool) && !str_empty(lint_tool_near(tool)))
-        instead = replaced(l->arena, text, tool, lint_tool_near(tool));
+    struct str near = lint_tool_near(tool, l->tools);
+    if (!lint_tool_known(tool, l->tools) && !str_empty(near))
+        instead = replaced(l->arena, text, tool, near);
     else if (str_starts(text, STR("WebFetch(")) && str_ends(text, STR(")")))
         instead = fetch_meant(l, lint_content(text));
     else if (str_find(text, '(') < text.n && !str_ends(text, STR(")")))
@@ -85,9 +86,9 @@ static struct str server_meant(struct linting *l, struct str tool)
 static bool lint_tool(struct linting *l)
 {
     struct str tool = l->rule.tool;
-    if (lint_tool_known(tool))
+    if (lint_tool_known(tool, l->tools))
         return false;
-    struct str near = lint_tool_near(tool), server = server_meant(l, tool);
+    struct str near = lint_tool_near(tool, l->tools), server = server_meant(l, tool);
     struct str text = lint_source(l)->text;
     struct str instead = !str_empty(server) ? server
                          : str_empty(near)  ? STR_NONE

@@ -24,10 +24,14 @@ struct linted {
     size_t count;
 };
 
+/* The names of tools that rules may speak of, one by one; empty behind the last. */
+typedef struct str lint_tools(size_t number);
+
 /* Everything that is wrong with the rules, each alone and beside the others. */
-struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, int64_t now_ms);
+struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, lint_tools *tools,
+                          int64_t now_ms);
 /* ERR_INVALID with the words of the first error; rules with notes and warnings pass. */
-struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule, struct err *err);
+struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule, lint_tools *tools, struct err *err);
 /* "REASON; did you mean RULE?" */
 struct str lint_words(struct arena *arena, const struct lint *lint);
 const char *lint_level_name(enum lint_level level);

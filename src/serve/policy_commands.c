@@ -41,7 +41,7 @@ static struct rc check_losses(struct cli *cli, const struct imported *imported, 
     size_t lost = imported->lost;
     for (size_t i = 0; i < imported->rule_count; i++) {
         struct err why;
-        if (rc_ok(policy_lint_check(&cli->arena, &imported->rules[i], &why)))
+        if (rc_ok(policy_lint_check(&cli->arena, &imported->rules[i], tool_known_name, &why)))
             continue;
         lost++;
         cli_note("%s %.*s: %s", effect_name(imported->rules[i].effect),

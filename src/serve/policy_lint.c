@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "policy/policy.h"
+#include "tools/tools.h"
 
 #include <stdio.h>
 
@@ -117,7 +118,7 @@ static struct rc lint_file(struct cli *cli, const char *path, struct err *err)
     struct file_rules file;
     JSON_SCOPE(buf, out, LIMIT_ANSWER_BYTES);
     TRY(read_file(cli, path, &file, err));
-    struct linted linted = policy_lint(&cli->arena, file.sources, file.count, clock_wall_ms());
+    struct linted linted = policy_lint(&cli->arena, file.sources, file.count, tool_known_name, clock_wall_ms());
     json_open(&out, '{');
     JSON_LIST(&out, "lint")
         for (size_t i = 0; i < linted.count; i++) {

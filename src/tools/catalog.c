@@ -61,6 +61,11 @@ const struct tool_entry *tool_entry_find(struct str name)
     return ROW_VALUE(tools, row, row->name[0] == first && str_is(name, row->name), row, NULL);
 }
 
+const struct tool_entry *tool_entry_at(size_t number)
+{
+    return number < sizeof tools / sizeof *tools ? &tools[number] : NULL;
+}
+
 /* Facts are for the judge: they name what the call would touch, and come from the input alone. A tool that is not in
  * the table has no class, so that only rules about its name can match it. */
 struct tool_facts tool_facts(struct str name, const struct json *input)

@@ -15,6 +15,13 @@ const struct executor *executor_find(struct str name)
                      *row, str_starts(name, str_of(executor_server.name)) ? &executor_server : NULL);
 }
 
+struct str tool_known_name(size_t number)
+{
+    size_t count = sizeof all / sizeof *all;
+    const struct tool_entry *entry = number < count ? NULL : tool_entry_at(number - count);
+    return number < count ? str_of(all[number]->name) : entry ? str_of(entry->name) : STR_NONE;
+}
+
 bool tool_has_executor(struct str name) { return executor_find(name) != NULL; }
 
 bool tool_only_looks(struct str name)

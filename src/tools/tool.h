@@ -29,6 +29,7 @@ struct tool_entry {
     const char *verb;
 };
 const struct tool_entry *tool_entry_find(struct str name); /* NULL: it is not known */
+const struct tool_entry *tool_entry_at(size_t number);     /* NULL behind the last */
 
 /* A tool that Nod can do itself: one file each. */
 struct executor {

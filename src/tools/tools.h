@@ -96,6 +96,8 @@ struct tool_result {
 };
 
 bool tool_has_executor(struct str name);
+/* The tools that Nod does or knows by name, one by one, some of them twice; empty behind the last. */
+struct str tool_known_name(size_t number);
 /* Whether the tool changes nothing, so that its uses may run in parallel. */
 bool tool_only_looks(struct str name);
 /* Whether the caller executes the tool itself once it is allowed: a sub-agent. */

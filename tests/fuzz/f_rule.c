@@ -1,6 +1,7 @@
 /* Rules: nothing crashes, and what is read and written again is the same rule. */
 #include "base/err.h"
 #include "policy/policy.h"
+#include "tools/tools.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rule_source sources[] = {{.effect = EFFECT_ALLOW, .text = text},
                                     {.effect = EFFECT_DENY, .text = text}};
     rule_set_free(rule_set_new(sources, 2));
-    struct linted linted = policy_lint(&arena, sources, 2, 1000);
+    struct linted linted = policy_lint(&arena, sources, 2, tool_known_name, 1000);
     for (size_t i = 0; i < linted.count; i++)
         CHECK(linted.items[i].index < 2 && !str_empty(linted.items[i].words));
     return 0;

@@ -1,5 +1,6 @@
 /* The linter: each rule of a list that is dead or wrong is named with its reason, and rules that are well are not. */
 #include "policy/policy.h"
+#include "tools/tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +113,7 @@ static void test_each_wrong_rule_is_named(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const struct expected *want = &wrong[i];
         struct rule_source source = source_of(want->effect, want->rule);
-        struct linted found = policy_lint(&arena, &source, 1, 1000);
+        struct linted found = policy_lint(&arena, &source, 1, tool_known_name, 1000);
         if (found.count != 1)
             fail_msg("%s: %zu findings", want->rule, found.count);
         const struct lint *lint = &found.items[0];
@@ -120,7 +121,7 @@ static void test_each_wrong_rule_is_named(void **state)
             !str_is(lint->instead, want->instead ? want->instead : "") || (lint->level == LINT_ERROR) != want->error)
             fail_msg("%s: %s: %.*s", want->rule, lint_level_name(lint->level), STR_ARG(lint_words(&arena, lint)));
         struct err err;
-        assert_int_equal(rc_bad(policy_lint_check(&arena, &source, &err)), want->error);
+        assert_int_equal(rc_bad(policy_lint_check(&arena, &source, tool_known_name, &err)), want->error);
     }
 }
 
@@ -132,7 +133,7 @@ static void test_good_rules_pass(void **state)
         struct str rule, effect = str_cut(str_of(well[i]), ' ', &rule);
         struct rule_source source = {.text = rule, .layer = LAYER_USER};
         assert_true(effect_parse(effect, &source.effect));
-        struct linted found = policy_lint(&arena, &source, 1, 1000);
+        struct linted found = policy_lint(&arena, &source, 1, tool_known_name, 1000);
         if (found.count)
             fail_msg("%s: %.*s", well[i], STR_ARG(lint_words(&arena, &found.items[0])));
     }
@@ -162,7 +163,7 @@ static void test_rules_beside_others(void **state)
                 {6, "twice"},
                 {9, "time is over"},
                 {10, "spent"}};
-    struct linted found = policy_lint(&arena, rules, sizeof rules / sizeof *rules, 1000);
+    struct linted found = policy_lint(&arena, rules, sizeof rules / sizeof *rules, tool_known_name, 1000);
     for (size_t i = 0; i < found.count; i++)
         print_message("%zu: %.*s\n", found.items[i].index, STR_ARG(found.items[i].words));
     assert_int_equal(found.count, sizeof want / sizeof *want);
@@ -173,12 +174,33 @@ static void test_rules_beside_others(void **state)
     }
 }
 
+static struct str one_tool(size_t number) { return number ? STR_NONE : STR("Reverse"); }
+
+/* A tool that the caller names may be denied, and is what a similar name may have meant. */
+static void test_tools_are_those_of_the_caller(void **state)
+{
+    ARENA_SCOPE(arena);
+    (void)state;
+    struct err err;
+    struct rule_source known = source_of("deny", "Reverse"), near = source_of("deny", "Revrese");
+    assert_true(rc_ok(policy_lint_check(&arena, &known, one_tool, &err)));
+    assert_true(rc_bad(policy_lint_check(&arena, &known, tool_known_name, &err)));
+    assert_true(rc_bad(policy_lint_check(&arena, &near, one_tool, &err)));
+    assert_non_null(strstr(err.text, "did you mean Reverse?"));
+    for (size_t i = 0; !str_empty(tool_known_name(i)); i++) {
+        struct rule_source each = {.text = tool_known_name(i), .layer = LAYER_USER, .effect = EFFECT_DENY};
+        if (rc_bad(policy_lint_check(&arena, &each, tool_known_name, &err)))
+            fail_msg("%.*s: %s", STR_ARG(each.text), err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_wrong_rule_is_named),
         cmocka_unit_test(test_good_rules_pass),
         cmocka_unit_test(test_rules_beside_others),
+        cmocka_unit_test(test_tools_are_those_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

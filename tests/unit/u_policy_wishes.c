@@ -61,7 +61,7 @@ static void take_rule(struct arena *arena, struct wish *wish, struct str line)
     assert_true(wish->count <= RULES_MAX);
     *rule = (struct rule_source){.text = text, .layer = LAYER_USER};
     assert_true(effect_parse(word, &rule->effect));
-    if (rc_bad(policy_lint_check(arena, rule, &err)))
+    if (rc_bad(policy_lint_check(arena, rule, tool_known_name, &err)))
         fail_msg("%.*s: %s", STR_ARG(line), err.text);
 }
 
