@@ -52,8 +52,8 @@ static void *make_plan(void *arg)
 {
     struct archivist *archivist = arg;
     struct archiving archiving = {
-        .url = archivist->gate->store_url,
-        .folder = archivist->gate->archive_folder,
+        .url = archivist->gate->options.store_url,
+        .folder = archivist->gate->options.archive_folder,
         .until_ms = clock_wall_ms() - archivist->archiving->older_than_ms,
         .actor = archivist->actor,
         .stop = &archivist->stop,
@@ -69,7 +69,7 @@ static void *shed(void *arg)
 {
     struct archivist *archivist = arg;
     struct err err = {0};
-    if (rc_bad(store_shed(archivist->gate->store_url, &err)))
+    if (rc_bad(store_shed(archivist->gate->options.store_url, &err)))
         log_line(LOG_WARN, "the disk space of archived sessions could not be freed", LOG_C("why", err.text));
     waker_wake(archivist->waker);
     return NULL;

@@ -186,11 +186,11 @@ struct str boxes_digest(struct arena *arena, const struct box_opened *opened)
 void boxes_ask(const struct gate *gate, struct arena *arena, const struct json *input, struct verdict *verdict)
 {
     bool outside = boxes_outside(input);
-    if (verdict->effect != EFFECT_ALLOW || (!outside && box_order_of(gate->box) != BOX_NONE))
+    if (verdict->effect != EFFECT_ALLOW || (!outside && box_order_of(gate->options.box) != BOX_NONE))
         return;
     *verdict = (struct verdict){
         .effect = EFFECT_ASK, .source = STR("box"), .risk = verdict->risk, .risky = true,
         .why = outside ? STR("it is to run outside the box")
                        : arena_printf(arena, "no box can be made here (%s), so it would run without one",
-                                      gate->box->why)};
+                                      gate->options.box->why)};
 }

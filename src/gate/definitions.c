@@ -53,7 +53,7 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
     ask->only_person = true;
 }
 
-bool gate_has_servers(const struct gate *gate) { return gate->servers && servers_any(gate->servers); }
+bool gate_has_servers(const struct gate *gate) { return gate->options.servers && servers_any(gate->options.servers); }
 
 /* A tool of a proxied server is another tool for each token and each command or address: none can speak for another. */
 static struct str proxied_root(const struct ask *ask, struct str source)
@@ -67,10 +67,10 @@ struct rc gate_told(struct gate *gate, const struct ask *like, const struct told
 {
     struct server_news *news;
     *ret_news = (struct gate_news){0};
-    if (!gate->servers)
+    if (!gate->options.servers)
         return err_set(err, ERR_UNAVAILABLE, "this server keeps no definitions");
-    TRY(servers_told(gate->servers, like->op.arena, proxied_root(like, tool->source), tool->name, tool->definition,
-                     &news, err));
+    TRY(servers_told(gate->options.servers, like->op.arena, proxied_root(like, tool->source), tool->name,
+                     tool->definition, &news, err));
     if (!news)
         return RC_OK;
     ret_news->asks = arena_array(like->op.arena, struct ask, 1);
@@ -101,8 +101,8 @@ static struct str described(struct arena *arena, const struct ask *ask, const st
 struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err)
 {
     const struct json *definition;
-    if (!gate->servers ||
-        !servers_holds(gate->servers, ask->op.arena, proxied_root(ask, source), ask->name, &definition))
+    if (!gate->options.servers ||
+        !servers_holds(gate->options.servers, ask->op.arena, proxied_root(ask, source), ask->name, &definition))
         return err_set(err, ERR_CONFLICT, "no definition of this tool holds: tell it first (tool-definitions)");
     ask->preview = described(ask->op.arena, ask, definition);
     ask->hints = tool_hints(definition);
@@ -113,7 +113,7 @@ struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, s
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news)
 {
-    struct server_news *all = servers_news(gate->servers, like->op.arena, like->cwd, cancelled);
+    struct server_news *all = servers_news(gate->options.servers, like->op.arena, like->cwd, cancelled);
     size_t count = 0;
     for (const struct server_news *one = all; one; one = one->next)
         count++;
@@ -130,15 +130,15 @@ void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool
 
 void definitions_trusted(struct gate *gate, struct str path, struct str hash)
 {
-    if (gate->servers)
-        servers_trust(gate->servers, path, hash);
+    if (gate->options.servers)
+        servers_trust(gate->options.servers, path, hash);
 }
 
 void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pinned)
 {
     struct data_rule_pinned data;
     const struct json *definition = NULL;
-    if (gate->servers && READ_DATA(scratch, rule_pinned, pinned, &data) && data.definition.n &&
+    if (gate->options.servers && READ_DATA(scratch, rule_pinned, pinned, &data) && data.definition.n &&
         rc_ok(json_parse(scratch, data.definition, &definition, NULL)))
-        servers_pin(gate->servers, data.root, data.tool, definition);
+        servers_pin(gate->options.servers, data.root, data.tool, definition);
 }

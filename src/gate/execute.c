@@ -29,7 +29,8 @@ struct execution {
 void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
     struct tool_use use = {.arena = ask->op.arena, .name = ask->name, .input = ask->input, .root = root,
-                           .private_net = gate->web_private, .servers = gate->servers, .link = gate->link};
+                           .private_net = gate->options.web_private, .servers = gate->options.servers,
+                           .link = gate->options.link};
     if (!tool_has_executor(ask->name))
         return;
     struct tool_look look = tool_look(&use);
@@ -41,7 +42,7 @@ struct rc gate_tool_check(struct gate *gate, const struct ask *ask, struct err *
 {
     ARENA_SCOPE(arena);
     struct tool_use use = {.arena = &arena, .name = ask->name, .input = ask->input, .root = ask->cwd,
-                           .private_net = gate->web_private, .servers = gate->servers};
+                           .private_net = gate->options.web_private, .servers = gate->options.servers};
     return tool_check(&use, err);
 }
 
@@ -49,7 +50,7 @@ bool gate_tool_only_looks(struct str name) { return tool_only_looks(name); }
 bool gate_tool_done_elsewhere(struct str name) { return tool_done_elsewhere(name); }
 void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *out)
 {
-    tool_definitions(out, gate->servers, root);
+    tool_definitions(out, gate->options.servers, root);
 }
 
 void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
@@ -108,9 +109,9 @@ static struct tool_use use_of(struct execution *x)
         .input = x->input,
         .root = x->root,
         .cancelled = x->execute->cancelled,
-        .box = x->unboxed ? NULL : x->gate->box,
+        .box = x->unboxed ? NULL : x->gate->options.box,
         .opened = x->opened,
-        .private_net = x->gate->web_private,
+        .private_net = x->gate->options.web_private,
         .may_follow = hops_may_follow,
         .hides = hides,
         .asker = &x->hops,
@@ -118,18 +119,18 @@ static struct tool_use use_of(struct execution *x)
         .shells = x->gate->shells,
         .say = say,
         .sayer = x,
-        .servers = x->gate->servers,
+        .servers = x->gate->options.servers,
         .net = net,
         .own_ports = x->gate->rules.own_ports,
-        .link = x->gate->link,
+        .link = x->gate->options.link,
     };
 }
 
 void execute_init(struct gate *gate)
 {
     gate->workers = work_pool_new(gate->loop, TOOL_THREADS_MAX);
-    if (gate->servers && gate->box)
-        servers_box(gate->servers, &(struct servers_boxes){gate->box, boxes_plan_server, gate});
+    if (gate->options.servers && gate->options.box)
+        servers_box(gate->options.servers, &(struct servers_boxes){gate->options.box, boxes_plan_server, gate});
 }
 
 void execute_hand_over(struct gate *gate, struct job *job)
@@ -170,14 +171,14 @@ static void work(struct op *op, unsigned work)
 
 static bool is_command(const struct execution *x)
 {
-    return x->gate->box && str_is(x->execute->state.name, "Bash");
+    return x->gate->options.box && str_is(x->execute->state.name, "Bash");
 }
 
 /* Whether the box is the one that was approved; a call that no person approved gets its box by the current rules. */
 static bool plan_box(struct execution *x, const struct session *session)
 {
     const struct call *call = &x->execute->state;
-    bool outside = boxes_outside(x->input) || box_order_of(x->gate->box) == BOX_NONE;
+    bool outside = boxes_outside(x->input) || box_order_of(x->gate->options.box) == BOX_NONE;
     x->unboxed = outside && !call->by_policy;
     x->opened = boxes_plan(x->gate, &x->arena, &(struct boxes_want){.session = session, .input = x->input});
     return str_empty(call->files) || str_eq(boxes_digest(&x->arena, x->opened), call->files);

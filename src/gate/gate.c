@@ -54,8 +54,8 @@ static void broken(void *arg, const struct err *err)
 {
     struct gate *gate = arg;
     watch_broken(gate, err);
-    if (gate->broken)
-        gate->broken(gate->broken_arg, err);
+    if (gate->options.broken)
+        gate->options.broken(gate->options.arg, err);
 }
 
 /* Opens the store and makes the views empty; recover.c fills them before the server listens. */
@@ -64,23 +64,11 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 {
     struct gate *gate = heap_new(sizeof *gate);
     gate->loop = loop;
+    gate->options = *options;
     gate->home = str_of(options->home);
     gate->quotas.limits = options->limits;
-    gate->timeout_seconds = options->timeout_seconds;
     gate->core.alert_ms = options->alert_seconds * 1000;
     gate->core.withdraw_ms = options->withdraw_seconds * 1000;
-    gate->box = options->box;
-    gate->store_url = options->store_url;
-    gate->archive_folder = options->archive_folder;
-    gate->search_file = options->search_file;
-    gate->web_private = options->web_private;
-    gate->broken = options->broken;
-    gate->broken_arg = options->arg;
-    gate->servers = options->servers;
-    gate->key = options->key;
-    gate->signed_when = options->signed_when;
-    gate->link = options->link;
-    gate->recovery_ms = options->recovery_seconds * 1000;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .broken = broken,
                                   .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);

@@ -31,7 +31,6 @@ struct gate_options {
     struct gate_limits limits;
     const char *store_url;
     const char *home;        /* the person's home folder, for rules that name paths */
-    int64_t timeout_seconds; /* how long an approval waits in sessions that set no timeout; 0: forever */
     int64_t alert_seconds;   /* people are alerted again after an approval has been open for so long; 0: never */
     int64_t withdraw_seconds; /* an approval is withdrawn when its waiting client has been gone so long */
     const struct box_setting *box; /* the box in which Nod runs commands; NULL: none, they run without a box */
@@ -47,7 +46,8 @@ struct gate_options {
     enum signed_when signed_when;  /* which allows need a signature */
     struct tool_link *link;        /* the executor process that does tools; NULL: this process; must outlive it */
     int64_t recovery_seconds;      /* see gate_recovery_ms */
-    const struct sign_key *key; /* the server's key, must outlive the gate; NULL: no proofs (http/proof.h) */
+    /* The server's key, must outlive the gate. NULL: no proofs (http/proof.h), tokens of agents have random secrets. */
+    const struct sign_key *key;
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate, struct err *err);

@@ -38,7 +38,8 @@ static void read_archive(struct job *job)
     struct history *history = job->arg;
     struct arena *arena = &history->read->arena;
     struct archive *archive = NULL;
-    struct str path = arena_printf(arena, "%s/%.*s", history->op.gate->archive_folder, STR_ARG(history->archive));
+    const char *folder = history->op.gate->options.archive_folder;
+    struct str path = arena_printf(arena, "%s/%.*s", folder, STR_ARG(history->archive));
     if (rc_bad(archive_open(arena_c(arena, path), &archive, &history->err)))
         return;
     if (rc_ok(archive_read(archive, history->read, &history->err)))

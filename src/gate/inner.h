@@ -39,8 +39,8 @@ struct gate {
     struct store *store;
     struct op *ended, **ended_end; /* operations to be given back, in order (op.c) */
     struct before_sleep before_sleep;
+    struct gate_options options; /* as gate_open was given them */
     struct str home; /* the person's, for rules that name paths */
-    int64_t timeout_seconds;
     struct map sessions;  /* id → struct session_slot */
     struct timer *sessions_rest; /* evicts sessions that nobody has used for a while */
     struct core core; /* the part that decides (gate/core) */
@@ -48,11 +48,7 @@ struct gate {
     struct quotas quotas; /* what each token and session has waiting */
     struct arena token_arena; /* of all tokens, revoked ones too: they are never freed */
     struct map tokens_by_hash; /* digest of the secret → struct token */
-    const struct sign_key *key; /* the server's own; NULL: agents' tokens have random secrets */
     struct key_ring keys; /* of people */
-    enum signed_when signed_when;
-    struct tool_link *link; /* to the executor process; NULL: tools run in this one */
-    int64_t recovery_ms;
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list */
     struct watcher *watchers_of_all; /* of those who watch every session */
@@ -68,15 +64,9 @@ struct gate {
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
-    const char *store_url, *archive_folder, *search_file; /* the options' */
     bool searching;          /* the search index has a user (search.c) */
-    void (*broken)(void *arg, const struct err *err); /* the options', too */
-    void *broken_arg;
     struct archivist *archivist; /* the archiving that is under way, or NULL */
     struct work_pool *workers; /* threads in which tools are done */
-    const struct box_setting *box;
-    bool web_private;
-    struct servers *servers; /* NULL: none */
 };
 
 /* The follow functions: each takes the events that concern it, in this order, before any append is answered. */

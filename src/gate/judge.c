@@ -78,7 +78,7 @@ static struct str write_shown(struct arena *arena, const struct verdict *verdict
 
 static struct str where_it_runs(const struct gate *gate, const struct json *input)
 {
-    if (!gate->box || box_order_of(gate->box) == BOX_NONE)
+    if (!gate->options.box || box_order_of(gate->options.box) == BOX_NONE)
         return STR("none");
     return boxes_outside(input) ? STR("outside") : STR("inside");
 }
@@ -116,7 +116,7 @@ void judge_ask(struct op *op, struct arena *scratch)
     bool runs = str_empty(ask->by) && str_is(ask->name, "Bash");
     if (runs)
         ask->box = where_it_runs(gate, ask->input);
-    if (gate->box && runs) {
+    if (gate->options.box && runs) {
         struct boxes_want want = {.session = op->session, .input = ask->input};
         boxes_ask(gate, scratch, ask->input, verdict);
         ask->files = boxes_digest(op->arena, boxes_plan(gate, scratch, &want));

@@ -28,7 +28,7 @@ static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;
     struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root, .hides = hides,
-                           .asker = file->gate, .link = file->gate->link};
+                           .asker = file->gate, .link = file->gate->options.link};
     if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->err)))
         return;
     struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
@@ -105,7 +105,7 @@ static void keep_found(struct ask *ask, const struct named_file *file)
 {
     const struct json *preview = NULL;
     ARENA_SCOPE(scratch);
-    bool shows = !file->op.err && !str_empty(file->preview) && (file->is_here || file->gate->link) &&
+    bool shows = !file->op.err && !str_empty(file->preview) && (file->is_here || file->gate->options.link) &&
                  rc_ok(json_parse(&scratch, file->preview, &preview, NULL)) && preview->type == JSON_OBJECT &&
                  !is_cut(preview);
     JSON_SCOPE(buf, out, IN_FILE_BYTES_MAX);

@@ -139,8 +139,8 @@ static void failed(struct gate *gate, const struct err *err)
     if (reading->stopped)
         return;
     log_line(LOG_WARN, "what people noted at waiting calls cannot be read", LOG_C("why", err->text));
-    if (err->code != ERR_UNAVAILABLE && gate->broken) {
-        gate->broken(gate->broken_arg, err);
+    if (err->code != ERR_UNAVAILABLE && gate->options.broken) {
+        gate->options.broken(gate->options.arg, err);
         return;
     }
     if (!reading->again)

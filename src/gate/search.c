@@ -28,7 +28,7 @@ static struct rc take_read(struct history_search *search, struct err *err)
 static struct rc go_on(struct history_search *search, struct err *err)
 {
     if (!search->index)
-        return search_index_open(search->op.gate->search_file, &search->index, err);
+        return search_index_open(search->op.gate->options.search_file, &search->index, err);
     TRY(take_read(search, err));
     if (search->covered < search->until)
         return RC_OK;
@@ -98,7 +98,7 @@ void gate_search(struct gate *gate, struct history_search *search)
     size_t characters = 0;
     for (size_t i = 0; i < search->text.n; i++)
         characters += ((unsigned char)search->text.p[i] & 0xc0) != 0x80;
-    if (!gate->search_file || gate->searching || characters < SEARCH_CHARACTERS_MIN) {
+    if (!gate->options.search_file || gate->searching || characters < SEARCH_CHARACTERS_MIN) {
         op_end(&search->op);
         return;
     }

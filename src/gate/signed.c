@@ -24,22 +24,22 @@ const struct key_ring *gate_keys(const struct gate *gate) { return &gate->keys; 
 
 enum signed_when gate_signed(const struct gate *gate)
 {
-    return gate->keys.active && gate->key ? gate->signed_when : SIGNED_OFF;
+    return gate->keys.active && gate->options.key ? gate->options.signed_when : SIGNED_OFF;
 }
 
-int64_t gate_recovery_ms(const struct gate *gate) { return gate->recovery_ms; }
+int64_t gate_recovery_ms(const struct gate *gate) { return gate->options.recovery_seconds * 1000; }
 
 struct str gate_server_id(const struct gate *gate, struct arena *arena)
 {
     char hex[2 * SIGN_PUBLIC_BYTES + 1];
-    struct sign_public public = sign_public_of(gate->key);
+    struct sign_public public = sign_public_of(gate->options.key);
     hex_write(public.bytes, SIGN_PUBLIC_BYTES, hex);
     return arena_str(arena, str_of(hex));
 }
 
 static struct digest statement_secret(const struct gate *gate)
 {
-    return sign_key_secret(gate->key, STR("nod-statements-v1"));
+    return sign_key_secret(gate->options.key, STR("nod-statements-v1"));
 }
 
 void gate_issue(const struct gate *gate, struct arena *arena, struct statement *statement)

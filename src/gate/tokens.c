@@ -17,7 +17,7 @@ static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
 /* The secret of an agent's token: made from our key and the token's id. */
 static void agent_secret(const struct gate *gate, struct str id, char secret[ID_SECRET_BYTES])
 {
-    struct digest root = sign_key_secret(gate->key, STR("nod-agent-tokens-v1"));
+    struct digest root = sign_key_secret(gate->options.key, STR("nod-agent-tokens-v1"));
     struct str key = {(const char *)root.bytes, DIGEST_BYTES};
     struct digest first = sign_mac(key, id);
     struct digest second = sign_mac(key, (struct str){(const char *)first.bytes, DIGEST_BYTES});
@@ -101,13 +101,13 @@ const struct token *gate_token_by_id(const struct gate *gate, struct str id)
 bool gate_token_secret(const struct gate *gate, const struct token *token, char secret[64])
 {
     char hex[DIGEST_HEX_BYTES];
-    if (!gate->key || token->role != ROLE_AGENT)
+    if (!gate->options.key || token->role != ROLE_AGENT)
         return false;
     agent_secret(gate, token->id, secret);
     return str_eq(hash_of(str_of(secret), hex), token->hash);
 }
 
-const struct sign_key *gate_key(const struct gate *gate) { return gate->key; }
+const struct sign_key *gate_key(const struct gate *gate) { return gate->options.key; }
 
 const struct token *gate_tokens(const struct gate *gate) { return gate->tokens; }
 
@@ -157,7 +157,7 @@ static struct str creation(const struct gate *gate, struct token_change *change)
     struct str scopes[SCOPES_MAX];
     size_t count = scopes_list(scopes_of_role(change->role) | change->scopes, scopes);
     change->id = arena_str(arena, str_of(id_new("tok").text));
-    if (gate->key && change->role == ROLE_AGENT)
+    if (gate->options.key && change->role == ROLE_AGENT)
         agent_secret(gate, change->id, change->secret);
     else
         id_secret(change->secret);

@@ -409,7 +409,6 @@ static struct rc open_process(struct process *process, struct err *err)
                                 .asks_reads = !reads_pass(process->cli),
                                 .signed_when = (enum signed_when)settings->signed_when,
                                 .recovery_seconds = settings->recovery_delay_s,
-                                .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .withdraw_seconds = settings->withdraw_after_s,
                                 .archive_folder = archive_folder(process->cli),
