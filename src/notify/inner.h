@@ -3,8 +3,8 @@
 #define NOTIFY_INNER_H
 
 #include "base/digest.h"
-#include "base/seal.h"
 #include "http/http.h"
+#include "notify/devices.h"
 #include "notify/notify.h"
 #include "notify/zone.h"
 
@@ -15,7 +15,7 @@ enum {
     ROUTES_MAX = 64,
     STEPS_MAX = 8,
     QUIETS_MAX = 4,
-    USERS_MAX = 8, DEVICES_MAX = 64,
+    USERS_MAX = 8,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
     PUSH = 0, CALLBACK = 1, /* the first channels: config.c */
@@ -162,26 +162,6 @@ struct str words_ids_line(struct arena *arena, const struct message *message);
 void words_payload(struct json_out *out, const struct message *message);
 /* The page's address of a call. */
 struct str words_link(struct arena *arena, struct str base, struct str session, struct str call);
-
-/* ---- devices.c ---- */
-struct device {
-    struct str person, token, endpoint, label;
-    unsigned char point[SEAL_POINT_BYTES], auth[SEAL_AUTH_BYTES];
-    bool gone;              /* in a copy that was sent to: the push service does not know it any more */
-};
-struct devices {
-    struct arena *arena;
-    const char *file, *key_file;
-    struct seal_key *key;   /* ours, which push services know us by; NULL: nobody has wanted it yet */
-    struct device items[DEVICES_MAX];
-    size_t count;
-};
-struct rc devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err);
-struct rc devices_open_key(struct devices *devices, struct err *err);
-struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
-                      struct err *err);
-bool devices_remove(struct devices *devices, struct str endpoint, struct str token);
-size_t devices_of(const struct devices *devices, struct str person, struct device *ret_devices); /* NULL: counts */
 
 #include "notify/channels.h"
 
