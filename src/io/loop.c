@@ -90,7 +90,8 @@ static void close_left_over(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
-/* Handles that are left are closed, and their callbacks run, before the memory goes. */
+/* Handles that are left are closed, and their callbacks run, before the memory goes. If the loop was stopped behind its
+ * last run, as what is given back at the end may do, the next run ends at once: then it is run again. */
 void loop_free(struct loop *loop)
 {
     struct signal_watch *next;
@@ -100,7 +101,8 @@ void loop_free(struct loop *loop)
         free(watch);
     }
     uv_walk(&loop->uv, close_left_over, NULL);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
+        ;
     CHECK(uv_loop_close(&loop->uv) == 0);
     if (loop->ring_event >= 0)
         (void)close(loop->ring_event);

@@ -124,12 +124,24 @@ static void a_watch_outlives_its_owners_descriptor(void **state)
     loop_free(loop);
 }
 
+/* As by an answer that comes when everything is closed; what was freed before is given back all the same. */
+static void a_loop_that_is_stopped_behind_its_run_is_freed(void **state)
+{
+    (void)state;
+    struct loop *loop;
+    assert_int_equal(loop_new(&loop, NULL).code, ERR_OK);
+    timer_free(timer_new(loop, never, NULL));
+    loop_stop(loop);
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(a_waker_may_be_freed_by_what_it_calls),
         cmocka_unit_test(a_watch_outlives_its_owners_descriptor),
+        cmocka_unit_test(a_loop_that_is_stopped_behind_its_run_is_freed),
     };
     return cmocka_run_group_tests_name("wakers and watches", tests, NULL, NULL);
 }
