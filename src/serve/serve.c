@@ -128,7 +128,7 @@ static void admin_made(struct op *op)
     struct process *process = op->owner;
     const struct token_change *change = &process->admin;
     struct err err;
-    if (op->err && make_admin_later(process, op->err))
+    if (op->err && (process->stopping || make_admin_later(process, op->err)))
         return;
     struct str line = arena_printf(&process->cli->arena, "%s\n", change->secret);
     if (op->err)
@@ -223,12 +223,15 @@ static struct rc listen_tls(struct process *process, struct err *err)
     return RC_OK;
 }
 
-/* After recovery: from here on requests are answered. */
+/* After recovery: from here on requests are answered. Not if a signal came first: what the start had asked of the store
+ * comes back all the same, at the latest when the gate is closed. */
 static void open_sockets(struct process *process)
 {
     const struct settings *settings = &process->cli->settings;
     struct err err;
     int port = 0;
+    if (process->stopping)
+        return;
     if (rc_bad(listen_all(process, &port, &err)) || rc_bad(listen_tls(process, &err))) {
         fail(process, &err);
         return;
@@ -256,6 +259,8 @@ static void open_sockets(struct process *process)
 static void recovered(void *arg, const struct err *err)
 {
     struct process *process = arg;
+    if (process->stopping)
+        return;
     if (err->code != ERR_OK)
         fail(process, err);
     else

@@ -1,11 +1,13 @@
 """SIGTERM: what was accepted is kept, what waits is let go cleanly, and the process ends with 0."""
 import http.client
 import os
+import re
 import signal
+import sqlite3
 import threading
 import time
 
-from world import PATIENCE, Socket, eventually, must, within
+from world import PATIENCE, POSTGRES, Skip, Socket, eventually, must, within
 
 
 def stop_with_everything_open(world, number):
@@ -115,3 +117,30 @@ def test_a_client_that_reads_nothing_does_not_hold_it_up(world):
         begun = time.monotonic()
         server.stop()
         must(time.monotonic() - begun < within(10), "stopping took too long")
+
+
+def catches(process, number):
+    """Whether the process has a handler for the signal."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"SigCgt:\s*(\w+)", file.read()).group(1), 16) >> (number - 1) & 1
+
+
+def test_a_signal_before_it_is_ready(world):
+    """Another program holds the store, so the start waits for its first token; it comes back while the server ends."""
+    if POSTGRES:
+        raise Skip("a file of SQLite")
+    server = world.server()
+    server.stop()
+    os.remove(os.path.join(server.data, "admin.token"))
+    store = sqlite3.connect(os.path.join(server.data, "nod.db"), isolation_level=None)
+    store.execute("BEGIN IMMEDIATE")
+    server.start(wait=False)
+    eventually(lambda: catches(server.process, signal.SIGTERM), "a handler for SIGTERM")
+    server.process.send_signal(signal.SIGTERM)
+    server.says("msg=stopping")
+    store.execute("ROLLBACK")
+    store.close()
+    must(server.process.wait(PATIENCE) == 0, f"ends with 0, not {server.process.poll()}:\n{server.log()}")
+    must("listening on" not in server.log(), server.log())
+    server.start()
+    server.stop()
