@@ -20,7 +20,7 @@ static bool is_wanted(struct cli *cli)
     return on;
 }
 
-/* In the probe's thread, once. */
+/* In the probe's thread, once. The loop may sleep by then, and would hold the line until somebody comes. */
 static void tell(const struct box_setting *setting)
 {
     if (setting->order == BOX_NONE)
@@ -28,6 +28,7 @@ static void tell(const struct box_setting *setting)
                  LOG_C("why", setting->why));
     else
         log_line(LOG_INFO, box_order_text(setting->order), LOG_C("why", setting->why));
+    log_flush();
 }
 
 /* NULL: no box is wanted. A box that cannot be made is a setting that says why, and every command is asked

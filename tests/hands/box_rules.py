@@ -7,7 +7,7 @@ import threading
 
 from egress import allow_all, boxed
 from stage import results_in, use
-from world import must
+from world import eventually, must, within
 
 BYPASS = "bypassPermissions"
 
@@ -175,3 +175,13 @@ def test_new_installations_have_it(stage):
     stage.environment["NOD_SANDBOX"] = "yes"
     text, log = hostname_of(stage, 5)
     must(text == "box" and not os.path.exists(f"{stage.data}/box"), "a setting is kept, and nothing is decided beside it")
+
+
+def test_it_is_told_while_nobody_asks(stage):
+    """The server learns it beside its start, and may sleep by then."""
+    server = stage.server("--sandbox")
+    server.stop()
+    server.start(wait=False)
+    eventually(lambda: "commands run in a box" in server.log() or "no box can be made" in server.log(), lambda: f"nothing of the box: {server.log()}",
+               within(3))
+    server.stop()
