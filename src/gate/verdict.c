@@ -199,13 +199,13 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
                                           STR_ARG(found)));
 }
 
-/* The shell cuts `a /etc/b` into two names, xargs reads quotes, too. */
+/* The shell cuts `a /etc/b` into two names and makes several of `*`, xargs reads quotes, too. */
 static bool is_cut_in_two(const void *arg, struct str path, struct str real)
 {
     (void)arg;
     (void)real;
     size_t at = path.n;
-    while (at > 0 && path.p[at - 1] != '/' && !strchr(" \t\n\"'\\", path.p[at - 1]))
+    while (at > 0 && path.p[at - 1] != '/' && !strchr(" \t\n\"'\\*?", path.p[at - 1]))
         at--;
     return at > 0 && path.p[at - 1] != '/';
 }

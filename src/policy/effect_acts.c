@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "policy/effects.h"
+#include "policy/target.h"
 
 /* ---- acts ---- */
 
@@ -235,28 +236,82 @@ static bool counts_letters(struct str format)
     return false;
 }
 
-/* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable, `printf %n` sets one. */
-void study_test(struct studying *s)
+/* Operators of `[` between two words. */
+static bool is_compare(const struct word *word)
 {
-    static const char *const compares[] = {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
-    bool prints = str_is(match_program_name(s->words[0].text), "printf"), between = word_is(&s->words[0], "[[");
-    bool splits = !prints && !between; /* [[ makes one word of each */
-    /* `[ "$x" = y ]`: with an operator in the middle the first word is only compared. So it is alone: `[ "$x" ]`. */
-    for (size_t i = 0; s->count == 5 && i < sizeof compares / sizeof *compares; i++)
-        between = between || word_is(&s->words[2], compares[i]);
-    if (splits && s->count == (word_is(&s->words[0], "[") ? 3 : 2) && !(s->words[1].flags & WORD_SPLITS))
-        between = true;
+    static const char *const compares[] = {"=",   "==",  "!=",  "<",   ">",   "=~",  "-eq", "-ne",
+                                           "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
+    return word_literal(word) && STR_IN(word->text, compares);
+}
+
+/* Whether a term of `[` ends in front of word `i`. */
+static bool ends_term(struct studying *s, size_t i)
+{
+    static const char *const ends[] = {"-a", "-o", ")", "]"};
+    return i >= s->count || (word_literal(&s->words[i]) && STR_IN(s->words[i].text, ends));
+}
+
+/* Whether `[` takes word `i` for an operand, whatever its text is: alone, beside an operator that stands there. */
+static bool is_operand(struct studying *s, size_t i)
+{
+    static const char *const opens[] = {"!", "(", "-a", "-o"};
+    const struct word *before = &s->words[i - 1];
+    unsigned flags = s->words[i].flags;
+    /* What bash makes of the value of `$f` is an act of its own: splits_anywhere. */
+    bool value = (flags & WORD_VAR) && (flags & WORD_SPLITS) && str_starts(s->words[i].raw, STR("$"));
+    bool one = !(flags & WORD_BRACE) && (value || !(flags & WORD_GLOB));
+    bool start = i == 1 || STR_IN(before->text, opens);
+    bool unary = before->text.n == 2 && before->text.p[0] == '-' && word_literal(before) && !start;
+    return one && (unary || (i > 1 && is_compare(before)) || (i + 1 < s->count && is_compare(&s->words[i + 1])) ||
+                   (start && ends_term(s, i + 1)));
+}
+
+/* Whether bash may make `-v` or `-R` of a word that is not known. */
+static bool may_evaluate(const struct word *word)
+{
+    struct str text = word->text;
+    if (!effect_may_be_option(word))
+        return false;
+    char first = text.p[0], last = text.p[text.n - 1];
+    bool several = word->flags & (WORD_BRACE | WORD_SPLITS);
+    return several || ((first == '-' || first == WORD_HOLE) && (last == WORD_HOLE || strchr("vR]", last)));
+}
+
+/* Whether bash may cut a word without quotes at blanks that nobody has seen: printed ones, those of names. */
+static bool splits_anywhere(const struct word *word)
+{
+    bool named = ANY(size_t i = 0; i < word->shape.n; i++,
+                     word->shape.p[i] >= SHAPE_STAR && word->shape.p[i] <= SHAPE_CLOSE);
+    return (word->flags & WORD_SPLITS) && ((word->flags & (WORD_RUNS | WORD_CHOSEN)) || named);
+}
+
+/* `test -v 'a[$(id)]'` evaluates the name of a variable. */
+static void study_compares(struct studying *s, bool splits)
+{
     for (size_t i = 1; i < s->count; i++) {
-        struct str text = s->words[i].text;
-        unsigned flags = s->words[i].flags;
-        if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
-            study_state(s);
-        if (str_starts(text, STR("-v")) || str_is(text, "-R") ||
-            (i == 1 && !between && effect_may_be_option(&s->words[i])))
+        const struct word *word = &s->words[i];
+        if (str_starts(word->text, STR("-v")) || str_is(word->text, "-R") ||
+            (splits && may_evaluate(word) && !is_operand(s, i)))
             act_other(s, ALL_WORDS, "it sets or evaluates a variable");
         /* Without quotes `[ $(cat a) -gt 1 ]` may be `[ -v x[$(id)] -gt 1 ]`: judge_builtin.c knows numbers. */
-        else if (splits && (flags & WORD_SPLITS) && (flags & (WORD_RUNS | WORD_CHOSEN)))
+        else if (splits && splits_anywhere(word))
             act_other(s, i, "what it compares stands without quotes, and may become an operator that evaluates a name");
+    }
+}
+
+/* `printf -v` does so, too; `printf %n` sets a variable. */
+void study_test(struct studying *s)
+{
+    if (!str_is(match_program_name(s->words[0].text), "printf")) {
+        study_compares(s, !word_is(&s->words[0], "[[")); /* [[ makes one word of each */
+        return;
+    }
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (counts_letters(text) || (i == 1 && !word_literal(&s->words[i])))
+            study_state(s);
+        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && effect_may_be_option(&s->words[i])))
+            act_other(s, ALL_WORDS, "it sets or evaluates a variable");
     }
 }
 

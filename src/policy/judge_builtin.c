@@ -560,39 +560,6 @@ static bool shows_secrets(const struct judging *j, const struct argv *argv, cons
     return false;
 }
 
-/* Whether the command, the last of a pipe, prints nothing but a number: `wc -l < a`, `ls | wc -l | tr -d ' '`. */
-static bool prints_number(const struct node *node)
-{
-    static const char *const dates[] = {"+%s", "+%Y", "+%m", "+%d", "+%H", "+%M", "+%u", "+%j"};
-    static const char *const sizes[] = {"%s", "%Y", "%X", "%a"};
-    while (node && node->kind != NODE_SIMPLE) {
-        const struct node *last = node->first, *before = NULL;
-        for (; last && last->next; last = last->next)
-            before = last;
-        if (before && node->kind != NODE_PIPE)
-            return false;
-        bool trims = before && last->kind == NODE_SIMPLE && last->word_count == 3 && word_is(&last->words[0], "tr") &&
-                     word_is(&last->words[1], "-d");
-        node = trims ? before : last;
-    }
-    if (!node || node->assign_count || !node->word_count ||
-        !ALL(size_t i = 0; i < node->word_count; i++, word_literal(&node->words[i])))
-        return false;
-    const struct word *words = node->words, *first = node->word_count > 1 ? &words[1] : words;
-    if (word_is(words, "wc"))
-        return ALL(size_t i = 1; i < node->word_count; i++, is_option(words[i].text));
-    if (word_is(words, "grep"))
-        return node->word_count <= 4 && is_option(first->text) && !is_long_option(first->text) &&
-               str_find(first->text, 'c') < first->text.n && str_find(first->text, 'r') == first->text.n;
-    if (word_is(words, "git"))
-        return word_is(first, "rev-list") && ANY(size_t i = 2; i < node->word_count; i++,
-                                                   word_is(&words[i], "--count"));
-    if (word_is(words, "stat"))
-        return node->word_count > 2 && word_is(first, "-c") && STR_IN(words[2].text, sizes);
-    return word_is(words, "nproc") || word_is(words, "seq") || (word_is(words, "date") && STR_IN(first->text, dates)) ||
-           (word_is(words, "id") && word_is(first, "-u"));
-}
-
 /* Whether the word, a value on the line, is a number or comes from commands that print one. */
 static bool is_number(const struct node *node, const struct word *word, struct str value)
 {
@@ -600,13 +567,18 @@ static bool is_number(const struct node *node, const struct word *word, struct s
         return ALL(size_t i = 0; i < value.n; i++, str_digit(value.p[i]) || value.p[i] == '.');
     bool runs = (word->flags & WORD_RUNS) && !(word->flags & WORD_VAR) && node->inside && whole_hole(value);
     for (const struct node *inner = node->inside; inner && runs; inner = inner->next)
-        runs = prints_number(inner);
+        runs = judge_prints_number(inner);
     return runs;
 }
 
-/* Whether the words of a loop come from a listing: the gate looks whether one of the names has a blank in it. */
+/* Whether the words of a loop come from a listing or a pattern: the gate looks whether one of the names has a blank in
+ * it. */
 static bool goes_over_names(struct judging *j, const struct node *node, const struct word *word)
 {
+    if ((word->flags & WORD_OPEN) == WORD_GLOB || (word->flags & WORD_OPEN) == (WORD_GLOB | WORD_SPLITS)) {
+        j->listed = true;
+        return true;
+    }
     if (!(word->flags & WORD_RUNS) || !node->inside || node->inside->next || !lists_names(node->inside))
         return false;
     sweep_listed(j, node->inside);
@@ -618,8 +590,8 @@ static bool sets_number(struct judging *j, const struct node *node, struct str n
 {
     static const char *const setters[] = {"read", "mapfile", "readarray", "printf", "getopts"};
     bool loop = node->kind == NODE_BRANCH && str_eq(node->variable, name), fine = true;
-    bool reads = node->kind == NODE_SIMPLE && node->assign_count < node->word_count &&
-                 STR_IN(node->words[node->assign_count].text, setters);
+    bool reads = node->kind == NODE_SIMPLE && ANY(size_t i = node->assign_count; i < node->word_count; i++,
+                                                  STR_IN(node->words[i].text, setters)); /* `builtin read x` */
     for (size_t i = 0; i < node->word_count && fine; i++) {
         struct str value = node->words[i].text;
         bool assigns = node->kind == NODE_SIMPLE && i < node->assign_count &&
