@@ -445,3 +445,14 @@ size_t effect_option(struct effects *e, size_t i)
         last = take_single(e, i, &taken);
     return taken ? last : take_cluster(e, i);
 }
+
+bool effect_takes_option(struct arena *arena, const struct argv *argv, const struct table_row *row, size_t i)
+{
+    struct study ignored = {0};
+    struct studying s = {.arena = arena, .words = argv->words, .count = argv->count, .study = &ignored};
+    struct effects e = {.s = &s, .row = row, .rest = SIZE_MAX};
+    size_t at = 1;
+    while (at < i && !word_is(&argv->words[at], "--"))
+        at = (is_option(argv->words[at].text) ? effect_option(&e, at) : at) + 1;
+    return at == i && is_option(argv->words[i].text);
+}

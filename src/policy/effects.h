@@ -71,6 +71,8 @@ void effect_module(struct effects *e, size_t word, struct str value);
 
 /* Reads the option in word `i`; returns its last word. */
 size_t effect_option(struct effects *e, size_t i);
+/* Whether the program takes word `i` for an option: no value of one, and not behind `--`. */
+bool effect_takes_option(struct arena *arena, const struct argv *argv, const struct table_row *row, size_t i);
 /* Whether one of the row's options does more than reading: then a word whose text is not known could be such an option.
  * */
 bool effect_sharp(const struct effects *e);

@@ -50,6 +50,21 @@ static struct str glob_of(const struct word *words, size_t i)
     return ROW_VALUE(names, row, str_starts(text, str_of(*row)), str_sub(text, strlen(*row), text.n), STR_NONE);
 }
 
+/* Whether the option in word `i` is rg's -t or --type with a type that takes .env, *.env or *.tfvars. */
+static bool type_takes_keys(const struct word *words, size_t i)
+{
+    static const char *const types[] = {"all", "sh", "tf", "terraform"};
+    struct str text = words[i].text, before = words[i - 1].text, value = text;
+    bool letters = before.n > 1 && before.p[0] == '-' && before.p[1] != '-' && before.p[before.n - 1] == 't';
+    if (!letters && !str_is(before, "--type"))
+        value = STR_NONE;
+    if (str_starts(text, STR("--type=")))
+        value = str_sub(text, 7, text.n);
+    else if (text.n > 1 && text.p[0] == '-' && text.p[1] != '-')
+        (void)str_cut(text, 't', &value);
+    return STR_IN(str_starts(value, STR("=")) ? str_sub(value, 1, value.n) : value, types);
+}
+
 /* Whether options let rg, ag or git look at hidden or untracked files: --hidden, -., -u, -o, also among other letters,
  * and patterns that rg takes files by. */
 static bool looks_at_hidden(struct arena *arena, const struct word *words, size_t count)
@@ -66,7 +81,7 @@ static bool looks_at_hidden(struct arena *arena, const struct word *words, size_
         if (letters && (git ? str_find(text, 'o') < text.n
                             : str_find(text, 'u') < text.n || str_find(text, '.') < text.n))
             return true;
-        if (rg && glob_takes_keys(arena, glob_of(words, i)))
+        if (rg && (glob_takes_keys(arena, glob_of(words, i)) || type_takes_keys(words, i)))
             return true;
     }
     return false;
@@ -131,7 +146,7 @@ void sweep_listed(struct judging *j, const struct node *node)
 
 /* --include='*.py' and the like: no secret ends so. Where an --exclude stands before them, grep takes what neither
  * fits. */
-static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
+static bool only_of_a_kind(struct arena *arena, const struct argv *argv, const struct study *study)
 {
     bool found = false;
     for (size_t i = 1; i < argv->count; i++) {
@@ -140,7 +155,9 @@ static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
             return false;
         if (!str_starts(text, STR("--inc")))
             continue;
-        if (!str_starts(text, mark) || text.n == mark.n)
+        /* `-e --include=*.py` is a pattern, behind `--` it is a file. */
+        if (!str_starts(text, mark) || text.n == mark.n || !word_literal(&argv->words[i]) ||
+            !effect_takes_option(arena, argv, study->table, i))
             return false;
         struct str kind = str_sub(text, mark.n, text.n);
         if (ANY(size_t k = 0; k < kind.n; k++, strchr("*?[\\", kind.p[k])) ||
@@ -240,11 +257,13 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
         runs = runs || act->kind == ACT_RUNS;
     }
     enum sweep_kind kind = SWEEP_ALL;
-    if (searching && ANY(size_t i = 1; i < argv->count; i++, word_is(&argv->words[i], "--files"))) /* names alone */
+    /* Names alone; `-e --files` is a pattern. */
+    if (searching && ANY(size_t i = 1; i < argv->count; i++,
+                         word_is(&argv->words[i], "--files") && effect_takes_option(j->arena, argv, study->table, i)))
         kind = SWEEP_NONE;
     else if (searching)
         kind = looks_at_hidden(j->arena, argv->words, argv->count) ? SWEEP_ALL : SWEEP_SHOWN;
-    else if ((lists && !runs) || only_of_a_kind(j->arena, argv))
+    else if ((lists && !runs) || only_of_a_kind(j->arena, argv, study))
         kind = SWEEP_NONE;
     static const char *const compares[] = {"diff", "colordiff"};
     bool trees = compares_trees(j, study, folder), folders = STR_IN(table_str(study->table->name), compares);
