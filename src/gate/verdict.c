@@ -137,14 +137,40 @@ static bool is_secret(struct str path, struct str real)
     return policy_hides(path, STR_NONE) || policy_hides(real, STR_NONE);
 }
 
+static bool ends_so(struct str name, struct str endings)
+{
+    STR_EACH(ending, endings, ',') {
+        size_t i = 0, before = name.n > ending.n ? name.n - ending.n : 0;
+        while (before && i < ending.n && str_lower(name.p[before + i]) == str_lower(ending.p[i]))
+            i++;
+        if (before && i == ending.n && name.p[before - 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+/* Whether the name, or that of a folder above it which a search may go through, has one of the endings of the sweep. In
+ * either case of letters, as patterns may be meant. */
+static bool is_meant(const struct sweep *sweep, struct str path)
+{
+    struct str rest = str_sub(path, str_starts(path, sweep->folder) ? sweep->folder.n : 0, path.n);
+    STR_EACH(name, rest, '/') {
+        if (ends_so(name, sweep->endings))
+            return true;
+    }
+    return str_empty(sweep->endings);
+}
+
 /* Called for each file of a sweep: whether it holds keys by its name, or by the name that a link leads to. */
 static bool is_unsafe(const void *arg, struct str path, struct str real)
 {
-    const enum sweep_kind *kind = arg;
+    const struct sweep *sweep = arg;
     size_t at = path.n;
     while (at > 0 && path.p[at - 1] != '/')
         at--;
-    switch (*kind) {
+    if (!is_meant(sweep, path))
+        return false;
+    switch (sweep->kind) {
     case SWEEP_NONE: return false;
     case SWEEP_LINKS: return path.p != real.p && is_secret(real, real);
     case SWEEP_SHOWN: return at < path.n && path.p[at] != '.' && is_secret(path, real);
@@ -186,8 +212,7 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
     struct sweep *sweep = &verdict->sweep;
     if (sweep->kind == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
         return;
-    static const enum sweep_kind kinds[] = {SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL};
-    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = &kinds[sweep->kind],
+    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = sweep,
                                   .levels = sweep->levels, .whole = sweep->levels == SWEEP_DEEP,
                                   .entries = LOOK_ENTRIES};
     struct str found = links_find(&search, sweep->folder);

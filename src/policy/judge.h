@@ -164,6 +164,9 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          bool (*passes)(void *arg, struct act *act), void *arg);
 /* Whether the command prints nothing but numbers, or one name that nobody chooses (judge_number.c). */
 bool judge_prints_number(const struct node *node);
+/* Whether the names that the command prints, or that find hands on, all end as its patterns say: `find . -name '*.o'`,
+ * `git ls-files '*.o'`. */
+bool judge_lists_ending(const struct node *node);
 /* For commands that only read (judge_sweep.c): these note the files that a pattern, a listing (`git ls-files`) or the
  * command itself (`rg x`, `grep -r`) would read without naming them; the gate looks whether one of them holds keys. */
 void sweep_pattern(struct judging *j, struct str target);

@@ -327,18 +327,44 @@ static bool goes_into_hidden(struct str path)
     return false;
 }
 
-/* Whether the names that the command prints all end as its pattern says: `find . -name '*.o'`, `git ls-files '*.o'`.
- * Not in a hidden folder, whose files are seldom what their ending says: `find .git -name '*.pack'`. */
-static bool lists_an_ending(const struct node *node)
+/* `! -path './a'` of find: fewer names. */
+static bool leaves_out(const struct node *node, size_t i)
+{
+    static const char *const negations[] = {"!", "-not"}, *const paths[] = {"-path", "-ipath", "-wholename"};
+    return i + 2 < node->word_count && STR_IN(node->words[i].text, negations) && STR_IN(node->words[i + 1].text, paths);
+}
+
+/* The `-o` of `-name '*.c' -o -name '*.h'`: each of both has an ending. */
+static bool joins_names(const struct node *node, size_t i, const char *name)
+{
+    return i > 2 && i + 2 < node->word_count && word_is(&node->words[i], "-o") &&
+           word_is(&node->words[i - 2], name) && word_is(&node->words[i + 1], name);
+}
+
+/* Not in a hidden folder, whose files are seldom what their ending says: `find .git -name '*.pack'`. */
+bool judge_lists_ending(const struct node *node)
 {
     static const char *const before[] = {"-name", "-iname", "-g", "--glob"};
     static const char *const others[] = {"-o", "-or", "!", "-not", ",", "-x", "-X", "--exclude"};
     static const char *const of_git[] = {"*.pack", "*.idx", "*.rev", "*.bitmap", "*.graph", "*.keep", "*.lock"};
     while (node && node->kind != NODE_SIMPLE)
         node = node->first && !node->first->next ? node->first : NULL;
-    bool found = false, git = node && node->word_count && word_is(&node->words[0], "git");
+    bool found = false, git = node && node->word_count && word_is(&node->words[0], "git"), handed = false;
+    if (git && node->word_count > 1 && word_is(&node->words[1], "grep")) /* its first operand is no path */
+        return false;
     for (size_t i = git ? 2 : 1; node && i < node->word_count; i++) {
         struct str text = node->words[i].text;
+        handed = handed || str_starts(text, STR("-exec")) || str_starts(text, STR("-ok"));
+        if (handed) { /* the words of another command */
+            handed = !str_is(text, ";") && !(str_is(text, "+") && word_is_found(&node->words[i - 1]));
+            continue;
+        }
+        if (leaves_out(node, i)) {
+            i += 2;
+            continue;
+        }
+        if (joins_names(node, i, before[0]))
+            continue;
         bool operand = STR_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
         bool ending = word_literal(&node->words[i]) && str_starts(text, STR("*.")) &&
                       str_find(text, '/') == text.n && text.n > 2;
@@ -415,18 +441,18 @@ bool judge_name_made(struct judging *j, const struct word *word, const struct no
                      bool writes)
 {
     if (word_is_found(word))
-        return writes && !lists_an_ending(node);
+        return writes && !judge_lists_ending(node);
     if (!(word->flags & (WORD_RUNS | WORD_CHOSEN)) || str_find(word->shape, SHAPE_ANY) == word->shape.n)
         return false;
     if (str_is(word->raw, "…")) {
         const struct node *lister = lister_of_pipe(j);
-        return lister ? writes && !lists_an_ending(lister) : !echoes_inside(j, folder, writes);
+        return lister ? writes && !judge_lists_ending(lister) : !echoes_inside(j, folder, writes);
     }
     const struct node *inner = node && (word->flags & WORD_RUNS) && whole_hole(word->text) ? node->inside : NULL;
     if (!inner)
         return true;
     for (; inner; inner = inner->next)
-        if (!lists_names(inner) || (writes && !lists_an_ending(inner)))
+        if (!lists_names(inner) || (writes && !judge_lists_ending(inner)))
             return true;
     return false;
 }

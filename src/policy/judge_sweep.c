@@ -7,6 +7,32 @@
 
 /* ---- which files a search looks at ---- */
 
+/* Endings of sources and texts: neither `.env.STAGE` nor credentials.json ends so. */
+static const char *const sources[] = {
+    "adoc", "astro", "bash", "bat", "bazel", "c",   "cc",    "cfg",  "cjs",   "clj",   "cmake", "cpp",     "cs",
+    "css",  "csv",   "cts",  "cxx", "dart",  "diff", "ejs",  "el",   "erl",   "ex",    "exs",   "fish",    "fs",
+    "go",   "gql",   "gradle", "graphql", "h", "haml", "hbs", "hh",  "hpp",   "hrl",   "hs",    "htm",     "html",
+    "hxx",  "ini",   "ipynb", "j2", "java",  "jl",  "js",    "jsx",  "kt",    "kts",   "less",  "lock",    "log",
+    "lua",  "m",     "markdown", "md", "mdx", "mjs", "mk",   "ml",   "mli",   "mm",    "mts",   "nim",     "nix",
+    "patch", "php",  "pl",   "pm",  "properties", "proto", "ps1", "pug", "py", "pyi",  "pyx",   "r",       "rake",
+    "rb",   "rs",    "rst",  "sass", "scala", "scss", "sh",  "snap", "sol",   "sql",   "svelte", "svg",    "swift",
+    "tex",  "tf",    "tmpl", "toc", "ts",    "tsv", "tsx",   "txt",  "vim",   "vue",   "xhtml", "xml",     "zig",
+    "zsh"};
+/* Endings of data: files of such names may hold keys, but seldom hidden ones. */
+static const char *const formats[] = {"json", "json5", "jsonc", "jsonl", "toml", "yaml", "yml"};
+
+/* The endings of a pattern: "ts,tsx" of `*.{ts,tsx}`; empty: it says none, or more than one text each. */
+static struct str endings_of(struct arena *arena, struct str glob)
+{
+    bool ends = glob.n > 2 && (glob.p[0] == '*' || glob.p[0] == SHAPE_STAR) && glob.p[1] == '.';
+    struct str kinds = ends ? str_sub(glob, 2, glob.n) : STR_NONE;
+    if (str_starts(kinds, STR("{")) && kinds.p[kinds.n - 1] == '}') /* *.{ts,tsx} */
+        kinds = str_sub(kinds, 1, kinds.n - 1);
+    bool plain = ALL(size_t i = 0; i < kinds.n; i++,
+                     (unsigned char)kinds.p[i] > SHAPE_PWD && !strchr("*?[]{}\\/'\"$`", kinds.p[i]));
+    return plain ? arena_lower(arena, kinds) : STR_NONE;
+}
+
 /* Whether a pattern of rg -g lets hidden files in that may hold keys, as `*` and `.e*` do; `*.ts`, `src*` and `!x` do
  * not. Any letter may be meant in either case (--iglob). */
 static bool glob_takes_keys(struct arena *arena, struct str glob)
@@ -14,24 +40,14 @@ static bool glob_takes_keys(struct arena *arena, struct str glob)
     size_t last = glob.n;
     while (last && glob.p[last - 1] != '/')
         last--;
-    struct str name = str_sub(glob, last, glob.n);
+    struct str name = str_sub(glob, last, glob.n), endings = endings_of(arena, name), rest = endings;
     if (str_starts(glob, STR("!")) || str_empty(name) || !strchr(".*?[{\\", name.p[0]))
         return false;
-    if (!str_starts(name, STR("*.")))
-        return true;
-    struct str kinds = str_sub(name, 2, name.n);
-    if (str_starts(kinds, STR("{")) && kinds.p[kinds.n - 1] == '}') /* *.{ts,tsx} */
-        kinds = str_sub(kinds, 1, kinds.n - 1);
-    STR_EACH(kind, kinds, ',') {
-        char *path = arena_bytes(arena, kind.n + 4);
-        memcpy(path, "/x.", 3);
-        for (size_t i = 0; i < kind.n; i++)
-            path[3 + i] = str_lower(kind.p[i]);
-        if (ANY(size_t i = 0; i < kind.n; i++, strchr("*?[]{}\\", kind.p[i])) ||
-            target_secret((struct str){path, kind.n + 3}, false))
+    STR_EACH(kind, rest, ',') {
+        if (!STR_IN(kind, sources) && !STR_IN(kind, formats))
             return true;
     }
-    return false;
+    return str_empty(endings);
 }
 
 /* The pattern of -g and --glob in word `i`, which stands there or in the word before it; empty: none. */
@@ -101,7 +117,7 @@ static enum sweep_kind sweep_of_names(struct arena *arena, const struct node *no
 /* ---- what is noted ---- */
 
 /* Adds files to those that the gate looks at: `levels` levels below `folder`. */
-static void sweep_add(struct judging *j, enum sweep_kind kind, struct str folder, unsigned levels)
+static void sweep_add(struct judging *j, enum sweep_kind kind, struct str endings, struct str folder, unsigned levels)
 {
     struct sweep *sweep = &j->sweep;
     if (kind == SWEEP_NONE)
@@ -114,10 +130,11 @@ static void sweep_add(struct judging *j, enum sweep_kind kind, struct str folder
     sweep->kind = kind > sweep->kind ? kind : sweep->kind;
     sweep->levels = first ? levels : !same ? SWEEP_DEEP : levels > sweep->levels ? levels : sweep->levels;
     sweep->folder = first || same ? folder : j->places.project.named;
+    sweep->endings = first || str_eq(endings, sweep->endings) ? endings : STR_NONE;
 }
 
 /* The target up to its first pattern, and how many levels below that the pattern can find. */
-static void sweep_target(struct judging *j, enum sweep_kind kind, struct str target, bool tree)
+static void sweep_target(struct judging *j, enum sweep_kind kind, struct str endings, struct str target, bool tree)
 {
     size_t hole = 0, slash = 0;
     unsigned levels = 1;
@@ -129,43 +146,86 @@ static void sweep_target(struct judging *j, enum sweep_kind kind, struct str tar
         levels += target.p[i] == '/';
         tree = tree || target.p[i] == SHAPE_ANY;
     }
-    sweep_add(j, kind, hole == target.n ? target : str_sub(target, 0, slash), tree ? SWEEP_DEEP : levels);
+    sweep_add(j, kind, endings, hole == target.n ? target : str_sub(target, 0, slash), tree ? SWEEP_DEEP : levels);
 }
 
 void sweep_pattern(struct judging *j, struct str target)
 {
-    if (!target_literal(target))
-        sweep_target(j, target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS, target, false);
+    if (target_literal(target))
+        return;
+    size_t last = target.n;
+    while (last && target.p[last - 1] != '/')
+        last--;
+    sweep_target(j, target_could_be_secret(target) ? SWEEP_SHOWN : SWEEP_LINKS,
+                 endings_of(j->arena, str_sub(target, last, target.n)), target, false);
+}
+
+enum { ENDINGS_BYTES_MAX = 256 };
+
+/* `endings` and `more`; false when these say none, or are too many. */
+static bool add_endings(struct arena *arena, struct str *endings, struct str more)
+{
+    if (str_empty(more) || endings->n + more.n > ENDINGS_BYTES_MAX)
+        return false;
+    *endings = str_empty(*endings) ? more : arena_printf(arena, "%.*s,%.*s", STR_ARG(*endings), STR_ARG(more));
+    return true;
+}
+
+/* The endings of all names that the command prints or find hands on; empty: they may have any. */
+static struct str endings_listed(struct arena *arena, const struct node *node)
+{
+    static const char *const listers[] = {"find", "fd", "fdfind", "git", "rg"};
+    struct str endings = STR_NONE;
+    const struct node *at = node;
+    while (at && at->kind != NODE_SIMPLE)
+        at = at->first && !at->first->next ? at->first : NULL;
+    if (!at || !at->word_count || !STR_IN(at->words[0].text, listers) || !judge_lists_ending(at))
+        return STR_NONE;
+    for (size_t i = 1; i < at->word_count; i++)
+        if (str_starts(at->words[i].text, STR("*.")) &&
+            !add_endings(arena, &endings, endings_of(arena, at->words[i].text)))
+            return STR_NONE;
+    return endings;
 }
 
 void sweep_listed(struct judging *j, const struct node *node)
 {
-    sweep_add(j, sweep_of_names(j->arena, node), j->places.project.named, SWEEP_DEEP);
+    sweep_add(j, sweep_of_names(j->arena, node), endings_listed(j->arena, node), j->places.project.named, SWEEP_DEEP);
     j->listed = true;
 }
 
-/* --include='*.py' and the like: no secret ends so. Where an --exclude stands before them, grep takes what neither
- * fits. */
-static bool only_of_a_kind(struct arena *arena, const struct argv *argv, const struct study *study)
+/* The endings of --include='*.py' and the like; empty: all files. Where an --exclude stands before them, grep takes
+ * what neither fits. */
+static struct str endings_included(struct arena *arena, const struct argv *argv, const struct study *study)
 {
-    bool found = false;
+    struct str endings = STR_NONE, mark = STR("--include=");
     for (size_t i = 1; i < argv->count; i++) {
-        struct str text = argv->words[i].text, mark = STR("--include=*.");
-        if (str_starts(text, STR("--exc")) && !str_starts(text, STR("--exclude-d")) && !found)
-            return false;
-        if (!str_starts(text, STR("--inc")))
+        const struct word *word = &argv->words[i];
+        if (str_starts(word->text, STR("--exc")) && !str_starts(word->text, STR("--exclude-d")) && str_empty(endings))
+            return STR_NONE;
+        if (!str_starts(word->text, STR("--inc")))
             continue;
+        /* Without quotes each word that bash makes of --include=*.{c,h} is such an option, too. */
+        struct str text = word->flags & WORD_OPEN & ~(unsigned)(WORD_GLOB | WORD_BRACE) ? STR_NONE
+                          : word_literal(word)                                          ? word->text
+                                                                                        : word->raw;
         /* `-e --include=*.py` is a pattern, behind `--` it is a file. */
-        if (!str_starts(text, mark) || text.n == mark.n || !word_literal(&argv->words[i]) ||
-            !effect_takes_option(arena, argv, study->table, i))
-            return false;
-        struct str kind = str_sub(text, mark.n, text.n);
-        if (ANY(size_t k = 0; k < kind.n; k++, strchr("*?[\\", kind.p[k])) ||
-            target_secret(arena_printf(arena, "/x.%.*s", STR_ARG(kind)), false))
-            return false;
-        found = true;
+        if (!str_starts(text, mark) || !effect_takes_option(arena, argv, study->table, i) ||
+            !add_endings(arena, &endings, endings_of(arena, str_sub(text, mark.n, text.n))))
+            return STR_NONE;
     }
-    return found;
+    return endings;
+}
+
+/* Whether none of the endings is that of a file with keys. */
+static bool only_sources(struct str endings)
+{
+    struct str rest = endings;
+    STR_EACH(kind, rest, ',') {
+        if (!STR_IN(kind, sources))
+            return false;
+    }
+    return !str_empty(endings);
 }
 
 /* Whether no folder from here up has a `.git`, as far as the disk tells. */
@@ -217,13 +277,13 @@ static void sweep_folder(struct judging *j, const struct act *act, const struct 
         struct place place;
         if (target_literal(targets[i]) && place_of(j, &here, targets[i], &place) && !place.file &&
             (place.exists || str_eq(targets[i], here.path)))
-            sweep_add(j, SWEEP_ALL, targets[i], 1);
+            sweep_add(j, SWEEP_ALL, STR_NONE, targets[i], 1);
     }
 }
 
 /* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
  * when the command reads a whole tree (`kind` says which files count there). */
-static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, bool trees,
+static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, struct str endings, bool trees,
                        const struct folder *folder)
 {
     struct str targets[TARGETS_MAX];
@@ -236,7 +296,7 @@ static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind
     size_t count = targets_of(j->arena, &act->path, here, j->places.home.named, targets);
     for (size_t i = 0; i < count; i++) {
         if (tree)
-            sweep_target(j, kind, targets[i], true);
+            sweep_target(j, kind, endings, targets[i], true);
         if (pattern)
             sweep_pattern(j, targets[i]);
     }
@@ -257,19 +317,24 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
         runs = runs || act->kind == ACT_RUNS;
     }
     enum sweep_kind kind = SWEEP_ALL;
+    struct str endings = STR_NONE;
     /* Names alone; `-e --files` is a pattern. */
     if (searching && ANY(size_t i = 1; i < argv->count; i++,
                          word_is(&argv->words[i], "--files") && effect_takes_option(j->arena, argv, study->table, i)))
         kind = SWEEP_NONE;
     else if (searching)
         kind = looks_at_hidden(j->arena, argv->words, argv->count) ? SWEEP_ALL : SWEEP_SHOWN;
-    else if ((lists && !runs) || only_of_a_kind(j->arena, argv, study))
+    else if (lists && !runs)
+        kind = SWEEP_NONE;
+    else
+        endings = lists ? endings_listed(j->arena, node) : endings_included(j->arena, argv, study);
+    if (!lists && only_sources(endings)) /* find may hand on a link with such a name */
         kind = SWEEP_NONE;
     static const char *const compares[] = {"diff", "colordiff"};
     bool trees = compares_trees(j, study, folder), folders = STR_IN(table_str(study->table->name), compares);
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
-            sweep_word(j, act, kind, trees, folder);
+            sweep_word(j, act, kind, endings, trees, folder);
         if (act->kind == ACT_READS && folders)
             sweep_folder(j, act, folder);
     }

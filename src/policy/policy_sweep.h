@@ -14,6 +14,7 @@ struct sweep {
     enum sweep_kind kind;
     struct str folder; /* all of them are below it */
     unsigned levels;   /* 1: the names in `folder` itself */
+    struct str endings; /* "ts,tsx": only files whose names end so; empty: all */
 };
 
 #endif

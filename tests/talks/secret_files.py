@@ -111,9 +111,28 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
             must(judged(line) == "awaiting", f"{line} with {secret}")
         for line in PLAIN:
             hidden = os.path.basename(secret).startswith(".")
-            shown = not hidden and line.startswith(("rg", "git"))
+            shown = not hidden and line.startswith(("rg", "git")) and "ls-files '*.py'" not in line
             must(judged(line) == ("awaiting" if shown else "allowed"), f"{line} with {secret}")
         os.remove(path)
+    # Names with an ending: only such files are looked for, and what lies below a folder that is called so.
+    for line, secret in (("grep -r --include='*.local' KEY .", ".env.local"), ("grep -r --include=*.{py,json} KEY .", "sub/credentials.json"),
+                         ("rg -g '*.local' KEY", ".env.local"), ("find . -name '*.JSON' | xargs cat", "secrets.json"),
+                         ("find . -name '*.d' -exec grep -r KEY {} +", "conf.d/.env"),
+                         ("find . -exec head -- -name '*.py' {} +", ".env"), ("git ls-files '*.json' | xargs cat", "credentials.json")):
+        must(judged(line) == "allowed", f"{line}: nothing secret")
+        path = os.path.join(project, secret)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "wb").close()
+        must(judged(line) == "awaiting", f"{line} with {secret}")
+        for other in ("grep -rn KEY --include=*.{py,ts} .", "find . \\( -name '*.py' -o -name '*.ts' \\) ! -path '*/x/*' | xargs grep KEY",
+                      "find . -name '*.py' -exec cat {} +", "git ls-files '*.py' | xargs wc -l"):
+            must(judged(other) == "allowed", f"{other} with {secret}")
+        os.remove(path)
+    os.symlink(".env", os.path.join(project, "link.py"))
+    open(os.path.join(project, ".env"), "wb").close()
+    must(judged("find . -name '*.py' | xargs cat") == "awaiting", "a link with that ending")
+    os.remove(os.path.join(project, ".env"))
+    os.remove(os.path.join(project, "link.py"))
     for line in ("diff -N . sub", "diff sub .", "colordiff . sub"):
         must(judged(line) == "allowed", f"{line}: nothing secret")
         for name in (".env", "sub/.env"):
