@@ -353,13 +353,16 @@ static void role_setting(struct effects *e, size_t word, struct str value)
         (struct word){.raw = file, .text = file, .shape = file, .flags = WORD_TILDE};
 }
 
-/* `gunzip x.gz` removes x.gz and writes x. */
+/* `gunzip x.gz` removes x.gz and writes x; so it does with .GZ, and other programs with endings of their own. */
 static void role_pack(struct effects *e, size_t word, struct str value, bool by_option)
 {
-    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst",  ".lz4", ".br", ".Z", ".z",
-                                          "-gz", "-z",   "_z",  ".lzma", ".lzo", ".lz", ".sz"};
+    static const char *const endings[] = {"-gz", "-z", "_z"};
     path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
-    size_t n = ROW_VALUE(endings, row, str_ends(value, str_of(*row)), strlen(*row), 0);
+    size_t n = ROW_VALUE(endings, row, str_ends(value, str_of(*row)), strlen(*row), 0), dot = value.n;
+    while (!n && dot > 0 && value.p[dot - 1] != '.' && value.p[dot - 1] != '/')
+        dot--;
+    if (!n && dot > 1 && value.p[dot - 1] == '.' && value.p[dot - 2] != '/' && value.p[dot - 2] != '.')
+        n = value.n - dot + 1;
     if (!n)
         return;
     struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
