@@ -137,16 +137,35 @@ static bool takes_addresses(const struct table_row *row)
                           table_operands[row->operands + i].role == ROLE_HOST);
 }
 
+/* Whether the word is an option for such a file: among other letters (-sK), shortened (--inp). */
+static bool names_list(struct str option)
+{
+    static const char *const names[] = {"--config", "--input-file"};
+    struct str name = str_sub(option, 0, str_find(option, '='));
+    if (is_long_option(option))
+        return name.n > 4 && ANY(size_t i = 0; i < sizeof names / sizeof *names; i++,
+                                 str_starts(str_of(names[i]), name) || str_starts(name, str_of(names[i])));
+    size_t at = 1; /* behind letters of curl, wget and ssh that take no value */
+    while (is_option(option) && at + 1 < option.n && strchr("sSfLkqvngaNIjlGO46#cCtyA0123", option.p[at]))
+        at++;
+    return is_option(option) && strchr("KiF", option.p[at]);
+}
+
 /* An option whose file may name further addresses: curl -K, wget -i, ssh -F. */
 static bool has_further(const struct argv *argv, const struct act *act)
 {
-    static const char *const names[] = {"-K", "--conf", "-i", "--input", "-F"};
     if (act->kind != ACT_OBEYS || !(act->flags & ACT_BY_OPTION) || (act->flags & ACT_SENDS) || !act->word ||
         act->word >= argv->count)
         return false;
-    struct str option = argv->words[act->word].text, before = argv->words[act->word - 1].text;
-    return ANY(size_t i = 0; i < sizeof names / sizeof *names; i++,
-               str_starts(option, str_of(names[i])) || str_starts(before, str_of(names[i])));
+    return names_list(argv->words[act->word].text) || names_list(argv->words[act->word - 1].text);
+}
+
+/* `curl --url @list`, since curl 8.13. */
+static bool has_list(const struct argv *argv)
+{
+    return ANY(size_t i = 2; i < argv->count; i++,
+               str_starts(argv->words[i].text, STR("@")) && word_is(&argv->words[i - 1], "--url")) ||
+           ANY(size_t i = 1; i < argv->count; i++, str_starts(argv->words[i].text, STR("--url=@")));
 }
 
 /* `curl "$url"`: the host is known only while the line runs; `curl -K list`: it stands in a file. */
@@ -163,7 +182,16 @@ static bool hides_address(const struct argv *argv, const struct study *study)
         talks = talks || act->kind == ACT_TALKS;
         obeys = obeys || (act->kind == ACT_OBEYS && (act->flags & ACT_BY_OPTION));
     }
-    return talks && obeys && !named && takes_addresses(study->table);
+    return (talks && obeys && !named && takes_addresses(study->table)) || has_list(argv);
+}
+
+/* `mysql -hx.example`: any of the first letters may be the option's last. */
+static bool glued_stops(struct judging *j, struct str text, bool reaches)
+{
+    bool found = false;
+    for (size_t i = 2; i < 6 && i < text.n && is_option(text) && !is_long_option(text); i++)
+        found = names_stop(j, str_sub(text, i, text.n), reaches) || found;
+    return found;
 }
 
 /* Every word is searched, not only the address: a proxy, a header or a configuration may name the host as well. */
@@ -174,7 +202,8 @@ const char *judge_hosts(struct judging *j, const struct argv *argv, const struct
     if (reach == REACHES_NOT)
         return NULL;
     for (size_t i = 1; i < argv->count; i++)
-        named = names_stop(j, argv->words[i].text, reach == REACHES) || named;
+        named = names_stop(j, argv->words[i].text, reach == REACHES) ||
+                glued_stops(j, argv->words[i].text, reach == REACHES) || named;
     if (hides_address(argv, study))
         return "only bash knows to which host it talks, and there are rules against some";
     return named ? "a rule speaks against a host that it names" : NULL;
