@@ -247,12 +247,31 @@ bool effect_leaves_project(struct str text)
 {
     static const char *const roots[] = {"etc", "home", "root", "tmp", "var", "usr", "opt", "proc", "sys", "srv", "mnt",
                                         "media", "boot", "run", "bin", "sbin", "lib", "lib64", "Users"};
-    if (str_starts(text, STR("~")) || str_starts(text, STR("../")) || str_is(text, ".."))
+    if (str_starts(text, STR("~")))
         return true;
-    if (!str_starts(text, STR("/")))
-        return false;
-    struct str rest, first = str_cut(str_sub(text, 1, text.n), '/', &rest);
-    return STR_IN(first, roots);
+    struct str first = STR_NONE, rest = text;
+    bool absolute = str_starts(text, STR("/"));
+    size_t above = 0, below = 0; /* src/../../x */
+    STR_EACH(part, rest, '/') {
+        if (str_empty(part) || str_is(part, "."))
+            continue;
+        first = str_empty(first) ? part : first;
+        bool up = str_is(part, "..");
+        above += up && !below;
+        below = up ? below - (below > 0) : below + 1;
+    }
+    return absolute ? STR_IN(first, roots) : above > 0;
+}
+
+/* The part of a word for text that may be a path: all of it, or the value of an option, behind = or one letter. */
+static struct str possible_path(struct str value)
+{
+    size_t equals = str_find(value, '=');
+    if (!is_option(value))
+        return value;
+    if (equals < value.n)
+        return str_sub(value, equals + 1, value.n);
+    return is_long_option(value) ? STR_NONE : str_sub(value, 2, value.n);
 }
 
 /* Whether the word is a URL. Schemes of object stores and databases (s3:, postgres:) do not count: programs that
@@ -276,9 +295,9 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
     if (value.n < 3 || (e->row->styles & STYLE_READS) || e->row->reader == READER_GIT ||
         str_find(value, ' ') < value.n)
         return;
-    struct str path, key = str_cut(value, '=', &path);
-    if (is_file_address(value) || str_starts(value, STR("fileb:"))) {
-        (void)str_cut(value, ':', &path);
+    struct str path, key = str_cut(value, '=', &path), named = possible_path(value);
+    if (is_file_address(named) || str_starts(named, STR("fileb:"))) {
+        (void)str_cut(named, ':', &path);
         while (str_starts(path, STR("//")))
             path = str_sub(path, 1, path.n);
         path_act(e, ACT_OBEYS, word, path, true);
@@ -287,8 +306,8 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
     } else if (!by_option && is_address(value) &&
                !((e->row->styles & STYLE_OPEN) && str_starts(value, STR("http")))) {
         role_talks(e, word, value, true);
-    } else if (!by_option && !e->row->known && effect_leaves_project(is_option(value) ? path : value)) {
-        path_act(e, ACT_READS, word, is_option(value) ? path : value, false); /* npm test -- --config=/x.js */
+    } else if (!by_option && !e->row->known && effect_leaves_project(named)) {
+        path_act(e, ACT_READS, word, named, false); /* npm test -- --config=/x.js */
     }
 }
 
