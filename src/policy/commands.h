@@ -33,6 +33,7 @@ enum act_flag {
     ACT_NATURAL = 1 << 6,   /* what the program always does, as its name says (rm removes) */
     ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: there even reading needs a rule */
     ACT_STORED = 1 << 8,    /* shows what a repository has stored of the path, and of everything below it */
+    ACT_GUESSED = 1 << 9,   /* a text by the program's row: perhaps a path, which it may as well write */
 };
 
 /* One act of a command. Acts are made by effect_study and its readers, in the caller's arena, newest first; the

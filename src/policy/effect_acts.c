@@ -344,8 +344,11 @@ void study_handed(struct studying *s, size_t from)
         ended = ended || word_is(&s->words[i], "--");
         if (!ended && is_option(s->words[i].text))
             effect_unknown_program(s, i);
-        else if (effect_leaves_project(s->words[i].text))
-            act_add(s, ACT_READS, i, "it reads a file")->path = s->words[i];
+        else if (effect_leaves_project(s->words[i].text)) {
+            struct act *act = act_add(s, ACT_READS, i, "it reads a file");
+            act->path = s->words[i];
+            act->flags = ACT_GUESSED;
+        }
     }
 }
 

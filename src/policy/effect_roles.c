@@ -307,7 +307,7 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
                !((e->row->styles & STYLE_OPEN) && str_starts(value, STR("http")))) {
         role_talks(e, word, value, true);
     } else if (!by_option && !e->row->known && effect_leaves_project(named)) {
-        path_act(e, ACT_READS, word, named, false); /* npm test -- --config=/x.js */
+        path_act(e, ACT_READS, word, named, false)->flags |= ACT_GUESSED; /* npm test -- --config=/x.js */
     }
 }
 

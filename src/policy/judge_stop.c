@@ -415,7 +415,7 @@ static bool only_read(const struct study *study, const struct word *word, size_t
     if (!study->table || (study->table->styles & STYLE_BAD))
         return false;
     for (const struct act *act = study->acts; act; act = act->next)
-        if (act->kind == ACT_READS && act->word == at)
+        if (act->kind == ACT_READS && !(act->flags & ACT_GUESSED) && act->word == at)
             return true;
     return str_find(word->text, ' ') < word->text.n;
 }
