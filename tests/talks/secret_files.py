@@ -84,7 +84,7 @@ SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -
           "rg --type-add 'x:.e*' -tx KEY", "rg --files -g '*' | xargs cat", "ack KEY", "ag --hid KEY", "git diff . /usr/include", "git diff sub .",
           "grep -r --exclude=foo --include='*.py' KEY .", "grep -r --include='*.[ep]*' KEY .", "grep -r --include='*.py' --inc='*' KEY .", "colordiff -r . sub",
           "rg -uu -e --files .", "rg -uu -r --files KEY .", "rg -uu -- --files", "grep -r -e '' -e --include='*.py' .", "grep -r '' . -- --include='*.py'",
-          "rg -tsh KEY", "rg -n --type all KEY")
+          "rg -tsh KEY", "rg -n --type all KEY", "grep -d recurse KEY .", "grep -nd recurse KEY", "egrep --dir=recurse KEY .", "rgrep KEY")
 # Leaves hidden files out, names a kind of file, or tells names only.
 PLAIN = ("grep -rn KEY --include='*.py' .", "grep -rn --include='*.py' --exclude-dir=x --exclude='x*' KEY .", "rg KEY", "rg -l KEY | xargs wc -l", "find . -name '*.py'", "find . -type f | wc -l", "ls -R", "git ls-files | xargs wc -l",
          "cat plain.txt", "grep KEY plain.txt", "rg -g '*.py' KEY", "rg -tpy -g '!*.md' -g '*.{ts,tsx}' -g 'sub/*.py' KEY", "timeout 5 rg --files -g '*'",
