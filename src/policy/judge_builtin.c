@@ -342,38 +342,82 @@ static bool joins_names(const struct node *node, size_t i, const char *name)
 }
 
 /* Not in a hidden folder, whose files are seldom what their ending says: `find .git -name '*.pack'`. */
-bool judge_lists_ending(const struct node *node)
+static bool names_ending(const struct word *word, struct str text)
 {
-    static const char *const before[] = {"-name", "-iname", "-g", "--glob"};
-    static const char *const others[] = {"-o", "-or", "!", "-not", ",", "-x", "-X", "--exclude"};
     static const char *const of_git[] = {"*.pack", "*.idx", "*.rev", "*.bitmap", "*.graph", "*.keep", "*.lock"};
-    while (node && node->kind != NODE_SIMPLE)
-        node = node->first && !node->first->next ? node->first : NULL;
-    bool found = false, git = node && node->word_count && word_is(&node->words[0], "git"), handed = false;
-    if (git && node->word_count > 1 && word_is(&node->words[1], "grep")) /* its first operand is no path */
-        return false;
-    for (size_t i = git ? 2 : 1; node && i < node->word_count; i++) {
+    return word_literal(word) && str_starts(text, STR("*.")) && str_find(text, '/') == text.n && text.n > 2 &&
+           !STR_IN(text, of_git);
+}
+
+/* Where find has all words of the command that it runs; `from` is its -exec. */
+static size_t end_of_handed(const struct node *node, size_t from)
+{
+    size_t i = from + 1;
+    while (i < node->word_count && !word_is(&node->words[i], ";") &&
+           !(word_is(&node->words[i], "+") && word_is(&node->words[i - 1], "{}")))
+        i++;
+    return i;
+}
+
+/* find tests and acts in the order of its words: `-print -name '*.o'` prints every name. */
+static bool find_lists_ending(const struct node *node)
+{
+    static const char *const names[] = {"-name", "-iname"}, *const others[] = {"-o", "-or", "!", "-not", ","};
+    static const char *const acts[] = {"-exec", "-ok", "-print", "-fprint", "-ls", "-fls", "-delete"};
+    bool found = false;
+    for (size_t i = 1; i < node->word_count; i++) {
         struct str text = node->words[i].text;
-        handed = handed || str_starts(text, STR("-exec")) || str_starts(text, STR("-ok"));
-        if (handed) { /* the words of another command */
-            handed = !str_is(text, ";") && !(str_is(text, "+") && word_is_found(&node->words[i - 1]));
-            continue;
-        }
+        bool does = ANY(size_t k = 0; k < sizeof acts / sizeof *acts; k++, str_starts(text, str_of(acts[k])));
         if (leaves_out(node, i)) {
             i += 2;
-            continue;
-        }
-        if (joins_names(node, i, before[0]))
-            continue;
-        bool operand = STR_IN(node->words[i - 1].text, before) || (git && !str_starts(text, STR("-")));
-        bool ending = word_literal(&node->words[i]) && str_starts(text, STR("*.")) &&
-                      str_find(text, '/') == text.n && text.n > 2;
-        if ((operand && (!ending || STR_IN(text, of_git))) || STR_IN(text, others) ||
-            str_starts(text, STR("--exclude=")) || goes_into_hidden(text))
+        } else if (does) {
+            if (!found)
+                return false;
+            if (str_starts(text, STR("-exec")) || str_starts(text, STR("-ok")))
+                i = end_of_handed(node, i);
+        } else if (STR_IN(node->words[i - 1].text, names)) {
+            if (!names_ending(&node->words[i], text))
+                return false;
+            found = true;
+        } else if (!joins_names(node, i, names[0]) && (STR_IN(text, others) || goes_into_hidden(text))) {
             return false;
-        found = found || (operand && ending);
+        }
     }
     return found;
+}
+
+/* The words of rg, fd and `git ls-files`. A file that rg is given by its name is listed whatever -g says. */
+static bool others_list_ending(const struct node *node)
+{
+    static const char *const globs[] = {"-g", "--glob"}, *const others[] = {"-x", "-X", "--exclude"};
+    static const char *const valued[] = {"-e", "-t", "-T", "-m", "--type"}, *const bare[] = {"-e", "--files"};
+    bool git = word_is(&node->words[0], "git"), rg = word_is(&node->words[0], "rg"), found = false;
+    size_t patterns = rg && !ANY(size_t i = 1; i < node->word_count; i++, STR_IN(node->words[i].text, bare));
+    for (size_t i = git ? 2 : 1; i < node->word_count; i++) {
+        struct str text = node->words[i].text, before = node->words[i - 1].text, glob = text;
+        bool attached = str_starts(text, STR("--glob="));
+        if (attached)
+            (void)str_cut(text, '=', &glob);
+        bool operand = !str_starts(text, STR("-")), names = attached || STR_IN(before, globs) || (git && operand);
+        if (STR_IN(text, others) || str_starts(text, STR("--exclude=")) || goes_into_hidden(text) ||
+            (names && !names_ending(&node->words[i], glob)))
+            return false;
+        if (rg && operand && !names && !STR_IN(before, valued) && patterns-- == 0)
+            return false;
+        found = found || names;
+    }
+    return found;
+}
+
+bool judge_lists_ending(const struct node *node)
+{
+    while (node && node->kind != NODE_SIMPLE)
+        node = node->first && !node->first->next ? node->first : NULL;
+    if (!node || !node->word_count)
+        return false;
+    if (word_is(&node->words[0], "git") && node->word_count > 1 && word_is(&node->words[1], "grep"))
+        return false; /* its first operand is no path */
+    return word_is(&node->words[0], "find") ? find_lists_ending(node) : others_list_ending(node);
 }
 
 /* Whether the command only leaves out or sorts lines of what it reads from the pipe. */

@@ -84,7 +84,9 @@ SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -
           "rg --type-add 'x:.e*' -tx KEY", "rg --files -g '*' | xargs cat", "ack KEY", "ag --hid KEY", "git diff . /usr/include", "git diff sub .",
           "grep -r --exclude=foo --include='*.py' KEY .", "grep -r --include='*.[ep]*' KEY .", "grep -r --include='*.py' --inc='*' KEY .", "colordiff -r . sub",
           "rg -uu -e --files .", "rg -uu -r --files KEY .", "rg -uu -- --files", "grep -r -e '' -e --include='*.py' .", "grep -r '' . -- --include='*.py'",
-          "rg -tsh KEY", "rg -n --type all KEY", "grep -d recurse KEY .", "grep -nd recurse KEY", "egrep --dir=recurse KEY .", "rgrep KEY")
+          "rg -tsh KEY", "rg -n --type all KEY", "grep -d recurse KEY .", "grep -nd recurse KEY", "egrep --dir=recurse KEY .", "rgrep KEY",
+          "find . -print -name '*.py' | xargs cat", "find . -exec cat {} \\; -name '*.py'", "find . -name '*.py' -exec cat {} + -o -exec cat {} +",
+          "rg --files -g '*.py' --glob='*' | xargs cat")
 # Leaves hidden files out, names a kind of file, or tells names only.
 PLAIN = ("grep -rn KEY --include='*.py' .", "grep -rn --include='*.py' --exclude-dir=x --exclude='x*' KEY .", "rg KEY", "rg -l KEY | xargs wc -l", "find . -name '*.py'", "find . -type f | wc -l", "ls -R", "git ls-files | xargs wc -l",
          "cat plain.txt", "grep KEY plain.txt", "rg -g '*.py' KEY", "rg -tpy -g '!*.md' -g '*.{ts,tsx}' -g 'sub/*.py' KEY", "timeout 5 rg --files -g '*'",
@@ -133,6 +135,11 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
     must(judged("find . -name '*.py' | xargs cat") == "awaiting", "a link with that ending")
     os.remove(os.path.join(project, ".env"))
     os.remove(os.path.join(project, "link.py"))
+    for line, secret in (("rg --files -g '*.py' deploy.pem | xargs cat", "deploy.pem"),):
+        must(judged(line) == "allowed", f"{line}: nothing secret")
+        open(os.path.join(project, secret), "wb").close()
+        must(judged(line) == "awaiting", f"{line} with {secret}")
+        os.remove(os.path.join(project, secret))
     for line in ("diff -N . sub", "diff sub .", "colordiff . sub"):
         must(judged(line) == "allowed", f"{line}: nothing secret")
         for name in (".env", "sub/.env"):
