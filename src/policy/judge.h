@@ -171,6 +171,7 @@ bool judge_lists_ending(const struct node *node);
  * command itself (`rg x`, `grep -r`) would read without naming them; the gate looks whether one of them holds keys. */
 void sweep_pattern(struct judging *j, struct str target);
 void sweep_listed(struct judging *j, const struct node *node);
+void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */
 void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
                    const struct folder *folder);
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */

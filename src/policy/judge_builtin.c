@@ -543,6 +543,7 @@ bool judge_reads_inside(struct judging *j, const struct word *word, const struct
     const struct act act = {.kind = ACT_READS, .path = *word};
     if (str_find(word->shape, SHAPE_ANY) < word->shape.n || !path_stays(j, &act, node, folder))
         return false;
+    sweep_redirected(j, word, folder);
     j->builtin = true;
     return true;
 }

@@ -302,6 +302,12 @@ static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind
     }
 }
 
+void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder)
+{
+    const struct act act = {.kind = ACT_READS, .path = *word};
+    sweep_word(j, &act, SWEEP_NONE, STR_NONE, false, folder);
+}
+
 void sweep_command(struct judging *j, const struct argv *argv, const struct study *study,
                           const struct node *node, const struct folder *folder)
 {
