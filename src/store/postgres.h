@@ -71,6 +71,7 @@ struct postgres_handle {
     struct postgres_handle *ear;
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
     struct notices notices; /* for a follower */
+    unsigned whole_looks;   /* looks left that sum up the bytes of what they read (postgres_read.c) */
 
     /* Used by the writer only. */
     struct id id;           /* names this handle in notifications and in the table `nodes` */

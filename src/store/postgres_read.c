@@ -4,7 +4,11 @@
 #include "base/limits.h"
 #include "io/clock.h"
 
-enum { READ_MS = 10000 }; /* a question waits so long for the database to be there */
+enum {
+    READ_MS = 10000,   /* a question waits so long for the database to be there */
+    FEW_EVENTS = 256,  /* so many at most are looked at without sums of their bytes */
+    WHOLE_LOOKS = 16,  /* so many looks have sums again after one that met a large event */
+};
 
 /* The statement for a read and its parameters; may be sent again after a lost connection. */
 struct postgres_question {
@@ -342,32 +346,76 @@ static struct rc take_peers(struct postgres_handle *handle, int64_t asked_us, st
     return RC_OK;
 }
 
-/* Gives the follower new events that notifications have not brought (postgres_told), in one statement, which has its
- * own snapshot. The first row is the last event that is known, without its data (kind 0), if the store still has it.
- * The writer reads in this way what stands before its own group: its own sync has made that durable, too. */
+static void send_look(struct postgres_handle *handle, const struct postgres_question *question,
+                      const struct anchor *anchor, int64_t end, struct arena *scratch)
+{
+    struct params params = question->params;
+    params_int(&params, scratch, (int64_t)anchor->seq);
+    params_int(&params, scratch, end);
+    postgres_send(handle, SQL_FOLLOW, &params);
+}
+
+/* Few events whose number is known: none of them is given with more data than its part of a page. */
+static void send_look_at_few(struct postgres_handle *handle, const struct read *read, const struct anchor *anchor,
+                             int64_t end, struct arena *scratch)
+{
+    struct params params = {0};
+    params_int(&params, scratch, clamp(read->after));
+    params_int(&params, scratch, (int64_t)anchor->seq);
+    params_int(&params, scratch, end);
+    params_int(&params, scratch, LIMIT_READ_BYTES / FEW_EVENTS);
+    postgres_send(handle, SQL_FOLLOW_FEW, &params);
+}
+
+static bool is_whole(const PGresult *rows)
+{
+    int i = 0, count = pq.PQntuples(rows);
+    while (i < count && !pq.PQgetisnull(rows, i, EVENT_COLUMN_DATA))
+        i++;
+    return i == count;
+}
+
+/* Looks for new events, in one statement, which has its own snapshot. The sums of bytes that end a page cost the server
+ * as much as the events themselves, so they are left out for few events, until one of these is large. */
+static struct rc look(struct postgres_handle *handle, const struct read *read, const struct postgres_question *question,
+                      const struct anchor *anchor, PGresult **ret_rows, struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    int64_t end = look_end(handle, read), asked_us = clock_steady_us();
+    bool ask_peers = handle->role == BACKEND_FOLLOWER && notices_peers_due(&handle->notices);
+    bool few = !handle->whole_looks && end <= clamp(read->after) + FEW_EVENTS;
+    handle->whole_looks -= handle->whole_looks > 0;
+    if (few)
+        send_look_at_few(handle, read, anchor, end, &scratch);
+    else
+        send_look(handle, question, anchor, end, &scratch);
+    if (ask_peers)
+        postgres_send(handle, SQL_PEERS, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_take(handle, ret_rows, err));
+    if (ask_peers)
+        TRY(take_peers(handle, asked_us, err));
+    TRY(postgres_end(handle, err));
+    if (!few || is_whole(*ret_rows))
+        return RC_OK;
+    handle->whole_looks = WHOLE_LOOKS;
+    postgres_clear(ret_rows);
+    return look(handle, read, question, anchor, ret_rows, err);
+}
+
+/* Gives the follower new events that notifications have not brought (postgres_told). The first row is the last event
+ * that is known, without its data (kind 0), if the store still has it. The writer reads in this way what stands before
+ * its own group: its own sync has made that durable, too. */
 static struct rc follow_once(struct postgres_handle *handle, struct read *read,
                              const struct postgres_question *question, struct err *err)
 {
-    ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
     CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
     notices_clear(&handle->notices);
     handle->notices.missed = true; /* until this look has succeeded */
     struct anchor anchor = memory_anchor(handle->memory);
-    struct params params = question->params;
     struct digest hash;
-    bool ask_peers = handle->role == BACKEND_FOLLOWER && notices_peers_due(&handle->notices);
-    int64_t asked_us = clock_steady_us();
-    params_int(&params, &scratch, (int64_t)anchor.seq);
-    params_int(&params, &scratch, look_end(handle, read));
-    postgres_send(handle, SQL_FOLLOW, &params);
-    if (ask_peers)
-        postgres_send(handle, SQL_PEERS, NULL);
-    TRY(postgres_flush(handle, err));
-    TRY(postgres_take(handle, &rows, err));
-    if (ask_peers)
-        TRY(take_peers(handle, asked_us, err));
-    TRY(postgres_end(handle, err));
+    TRY(look(handle, read, question, &anchor, &rows, err));
     bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE &&
                  row_digest(rows, 0, EVENT_COLUMN_COUNT, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));

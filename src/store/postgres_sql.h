@@ -125,6 +125,10 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_FOLLOWING = 5, FOR_
       " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
       "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND seq <= $6::bigint"          \
       " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")        \
+    X(FOLLOW_FEW, FOR_FOLLOWING, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \
+      " WHERE seq = $2::bigint UNION ALL SELECT * FROM (SELECT seq, session_id, thread_id, kind, at_ms, actor," \
+      " call_id, CASE WHEN octet_length(data) <= $4::bigint THEN data END, no, hash, chain"                       \
+      " FROM events WHERE seq > $1::bigint AND seq <= $3::bigint ORDER BY seq) few")                    \
     X(PEERS, FOR_FOLLOWER, "SELECT pid FROM pg_stat_activity"                                           \
       " WHERE usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)")                      \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
