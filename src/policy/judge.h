@@ -73,8 +73,8 @@ struct judging {
     bool git_strange;
     const struct study *studied; /* study of the command being matched against rules; NULL: not known */
     size_t hole_looks; /* how many rules were matched against words with holes so far */
-    /* Result of judge_text_stops for the whole command. */
-    enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
+    /* Results of judge_text_stops and judge_names_host for the whole command. */
+    enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net, hosts;
 };
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question);
@@ -142,6 +142,8 @@ void redirs_stops(struct judging *j, const struct node *node, const struct folde
 const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study);
 /* Whether the text names a host that a rule speaks against. */
 bool judge_names_host(struct judging *j, struct str text);
+/* Whether rules are against some hosts, and the text is an address, or NAME=address, whose host cannot be read plainly. */
+bool judge_hides_host(struct judging *j, struct str text);
 /* Whether one of Nod's own ports stands in the text as a number by itself. */
 bool judge_has_own_port(const struct question *question, struct str text);
 /* Notes a write to a file that has several names (hard links). */

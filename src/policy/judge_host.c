@@ -107,7 +107,7 @@ static enum reach reach_of(const struct study *study)
 }
 
 /* The host of an address, with user and port: between a scheme, which a `/` must follow, and the path. curl takes any
- * number of slashes. */
+ * number of slashes, and a `\\` in front of `@` for a letter of the user. */
 static struct str host_of(struct str address)
 {
     size_t from = 0, end;
@@ -116,7 +116,7 @@ static struct str host_of(struct str address)
     from = from + 1 < address.n && address.p[from] == ':' && strchr("/\\", address.p[from + 1]) ? from + 1 : 0;
     while (from < address.n && strchr("/\\", address.p[from]))
         from++;
-    for (end = from; end < address.n && !strchr("/\\?#", address.p[end]);)
+    for (end = from; end < address.n && !strchr("/?#", address.p[end]);)
         end++;
     return str_sub(address, from, end);
 }
@@ -128,6 +128,25 @@ static bool is_veiled(struct str address)
     return ANY(size_t i = 0; i < host.n; i++,
                !match_host_letter(str_lower(host.p[i])) && !strchr(":@_,+~", host.p[i]));
 }
+
+/* Whether the text begins with a scheme: `https://…`. */
+static bool has_scheme(struct str text)
+{
+    size_t colon = str_find(text, ':');
+    return colon && str_starts(str_sub(text, colon, text.n), STR("://")) &&
+           ALL(size_t i = 0; i < colon; i++, match_host_letter(str_lower(text.p[i])) || text.p[i] == '+');
+}
+
+/* Whether the word, or its part behind `=`, is an address whose host cannot be read plainly:
+ * `-c http.proxy=http://x%2eexample`. A proxy needs no scheme. */
+static bool hides_host(struct str text)
+{
+    struct str value, name = str_cut(text, '=', &value);
+    bool proxy = str_ends(name, STR("_proxy")) || str_ends(name, STR("_PROXY"));
+    return (has_scheme(text) && is_veiled(text)) || ((proxy || has_scheme(value)) && is_veiled(value));
+}
+
+bool judge_hides_host(struct judging *j, struct str text) { return j->set->stops_hosts && hides_host(text); }
 
 /* Whether the program's operands are addresses. */
 static bool takes_addresses(const struct table_row *row)
@@ -160,12 +179,16 @@ static bool has_further(const struct argv *argv, const struct act *act)
     return names_list(argv->words[act->word].text) || names_list(argv->words[act->word - 1].text);
 }
 
-/* `curl --url @list`, since curl 8.13. */
-static bool has_list(const struct argv *argv)
+/* `curl --url "$url"`, and `--url @list`, since curl 8.13. */
+static bool hides_url(const struct argv *argv)
 {
-    return ANY(size_t i = 2; i < argv->count; i++,
-               str_starts(argv->words[i].text, STR("@")) && word_is(&argv->words[i - 1], "--url")) ||
-           ANY(size_t i = 1; i < argv->count; i++, str_starts(argv->words[i].text, STR("--url=@")));
+    for (size_t i = 1; i < argv->count; i++) {
+        bool attached = str_starts(argv->words[i].text, STR("--url="));
+        struct str text = argv->words[i].text, value = attached ? str_sub(text, 6, text.n) : text;
+        if ((attached || word_is(&argv->words[i - 1], "--url")) && (str_starts(value, STR("@")) || is_veiled(value)))
+            return true;
+    }
+    return false;
 }
 
 /* `curl "$url"`: the host is known only while the line runs; `curl -K list`: it stands in a file. */
@@ -182,7 +205,7 @@ static bool hides_address(const struct argv *argv, const struct study *study)
         talks = talks || act->kind == ACT_TALKS;
         obeys = obeys || (act->kind == ACT_OBEYS && (act->flags & ACT_BY_OPTION));
     }
-    return (talks && obeys && !named && takes_addresses(study->table)) || has_list(argv);
+    return (talks && obeys && !named && takes_addresses(study->table)) || hides_url(argv);
 }
 
 /* `mysql -hx.example`: any of the first letters may be the option's last. */
@@ -204,7 +227,8 @@ const char *judge_hosts(struct judging *j, const struct argv *argv, const struct
     for (size_t i = 1; i < argv->count; i++)
         named = names_stop(j, argv->words[i].text, reach == REACHES) ||
                 glued_stops(j, argv->words[i].text, reach == REACHES) || named;
-    if (hides_address(argv, study))
+    bool hides = reach == REACHES && ANY(size_t i = 1; i < argv->count; i++, hides_host(argv->words[i].text));
+    if (hides || hides_address(argv, study))
         return "only bash knows to which host it talks, and there are rules against some";
     return named ? "a rule speaks against a host that it names" : NULL;
 }

@@ -659,12 +659,22 @@ static void made_path_stops(struct judging *j, const struct study *study, const 
         note_unknown(j, "its files come from another command, and there are rules against some files");
 }
 
-/* `base64 -d x | sh`: code that nobody sees may open any file, and reach any host. */
+/* Whether the line names a host that a rule speaks against. */
+static bool line_names_host(struct judging *j)
+{
+    if (j->hosts == NET_NOT_ASKED)
+        j->hosts = judge_names_host(j, j->q->facts->command) ? NET_HIT : NET_CLEAN;
+    return j->hosts == NET_HIT;
+}
+
+/* `base64 -d x | sh`: code that nobody sees may open any file, and reach any host; that of `bash <<< '…'` stands on the
+ * line. */
 static void piped_code_stops(struct judging *j, const struct study *study, const struct act *act)
 {
     bool code = (act->flags & ACT_STDIN) || (study->table && study->table->reader == READER_SHELL);
     bool rules = j->set->stops_paths || j->set->stops_hosts;
-    if (code && act->word == ALL_WORDS && j->piped && rules && j->q->mode == MODE_BYPASS)
+    bool unseen = j->piped && rules && j->q->mode == MODE_BYPASS;
+    if (code && act->word == ALL_WORDS && (unseen || line_names_host(j)))
         note_unknown(j, act->why);
 }
 
@@ -759,7 +769,7 @@ void judge_part_stops(struct judging *j, struct node *node, const struct folder 
     if (node->assign_count)
         doubt_stops(j, "it sets a variable, which may name what another program runs");
     for (size_t i = 0; i < node->assign_count; i++) /* https_proxy=… */
-        if (judge_names_host(j, node->words[i].text))
+        if (judge_names_host(j, node->words[i].text) || judge_hides_host(j, node->words[i].text))
             note_unknown(j, "it sets a variable that names a host, and a rule speaks against that");
     if (node->assign_count == node->word_count) {
         struct node values = {.words = node->words, .word_count = node->word_count};
