@@ -142,7 +142,7 @@ void redirs_stops(struct judging *j, const struct node *node, const struct folde
 const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study);
 /* Whether the text names a host that a rule speaks against. */
 bool judge_names_host(struct judging *j, struct str text);
-/* Whether rules are against some hosts, and the text is an address, or NAME=address, whose host cannot be read plainly. */
+/* Whether rules are against hosts, and the text is an address, or NAME=address, whose host cannot be read plainly. */
 bool judge_hides_host(struct judging *j, struct str text);
 /* Whether one of Nod's own ports stands in the text as a number by itself. */
 bool judge_has_own_port(const struct question *question, struct str text);
