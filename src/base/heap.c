@@ -1,9 +1,11 @@
 /* Allocation that cannot fail (heap.h). */
 #include "base/heap.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static _Noreturn void out_of_memory(void)
 {
@@ -29,10 +31,22 @@ void *heap_grow(void *old, size_t bytes)
     return p;
 }
 
-void *heap_aligned(size_t alignment, size_t bytes)
+/* More is asked for than is wanted, and both ends given back. Huge pages would make all of it resident at once. */
+void *heap_pages(size_t bytes, size_t alignment)
 {
-    void *p = aligned_alloc(alignment, bytes);
-    if (!p)
+    char *p = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
         out_of_memory();
-    return p;
+    size_t before = (alignment - (uintptr_t)p % alignment) % alignment;
+    if (before)
+        (void)munmap(p, before);
+    (void)munmap(p + before + bytes, alignment - before);
+#ifdef MADV_NOHUGEPAGE
+    (void)madvise(p + before, bytes, MADV_NOHUGEPAGE);
+#endif
+    return p + before;
 }
+
+void heap_pages_idle(void *pages, size_t bytes) { (void)madvise(pages, bytes, MADV_DONTNEED); }
+
+void heap_pages_free(void *pages, size_t bytes) { (void)munmap(pages, bytes); }

@@ -5,6 +5,8 @@
 #ifndef IO_SYSTEM_H
 #define IO_SYSTEM_H
 
+#include "base/small.h"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/sockios.h>
@@ -41,6 +43,7 @@ static inline void system_tune_heap(size_t large_bytes)
 /* Gives free memory back to the system. Elsewhere it stays with the allocator until it is used again. */
 static inline void system_trim_heap(void)
 {
+    small_trim();
 #ifdef __GLIBC__
     (void)malloc_trim(0);
 #endif

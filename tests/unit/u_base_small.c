@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,47 @@ static void test_goes_back(void **state)
     assert_int_equal(used[1], used[3]);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool sanitized = true; /* a sanitizer keeps what was freed */
+#else
+static const bool sanitized = false;
+#endif
+
+static long resident_pages(void)
+{
+    long size, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &size, &resident), 2);
+    (void)fclose(file);
+    return resident;
+}
+
+/* Pages go back to the system although the heap around them has grown meanwhile. */
+static void test_pages_go_back(void **state)
+{
+    enum { THINGS = 20000, BYTES = 2000, PAGE_BYTES = 4096 };
+    void **things = heap_new(THINGS * sizeof *things), **others = heap_new(THINGS * sizeof *others);
+    (void)state;
+    for (size_t i = 0; i < THINGS; i++) {
+        things[i] = small_new(BYTES);
+        others[i] = heap_new(100);
+    }
+    long full = resident_pages();
+    for (size_t i = 0; i < THINGS; i++)
+        small_free(things[i], BYTES);
+    long most = resident_pages();
+    small_trim();
+    if (!sanitized) {
+        assert_true(full - most > (long)THINGS * BYTES / PAGE_BYTES * 9 / 10);
+        assert_true(resident_pages() < most);
+    }
+    for (size_t i = 0; i < THINGS; i++)
+        free(others[i]);
+    free(others);
+    free(things);
+}
+
 static void *churn(void *arg)
 {
     unsigned seed = *(const unsigned *)arg;
@@ -87,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zeroed_and_apart),
         cmocka_unit_test(test_goes_back),
+        cmocka_unit_test(test_pages_go_back),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
