@@ -3,7 +3,6 @@
 
 #include "base/heap.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct kept_block {
@@ -15,11 +14,13 @@ static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUE
 enum { SIZES = sizeof sizes / sizeof *sizes };
 /* As many as are in use while 64 calls wait to be committed; of the large ones fewer, because of their size. */
 static const unsigned kept_most[SIZES] = {64, 64, 64, 16, 16};
+/* So many of each a thread keeps while it rests: one request, and what it hands on, need no more. */
+enum { KEPT_AT_REST = 4 };
 
 static _Thread_local struct {
     struct kept_block *free[SIZES];
     unsigned count[SIZES];
-    bool on;
+    bool on, many, taken; /* many: a list got longer than KEPT_AT_REST; taken: a kept block was, since block_rest */
 } kept;
 
 /* Which list; SIZES: none. */
@@ -43,6 +44,7 @@ void *block_take(size_t bytes)
         return heap_grow(NULL, bytes);
     kept.free[list] = block->next;
     kept.count[list]--;
+    kept.taken = true;
     return block;
 }
 
@@ -58,7 +60,7 @@ void block_give(void *p, size_t bytes)
     }
     block->next = kept.free[list];
     kept.free[list] = block;
-    kept.count[list]++;
+    kept.many |= ++kept.count[list] > KEPT_AT_REST;
 }
 
 /* Switches keeping on; does nothing under a sanitizer, which has to see when a block is freed. */
@@ -69,10 +71,27 @@ void block_keep(void)
 #endif
 }
 
+static void free_beyond(unsigned count)
+{
+    for (unsigned list = 0; list < SIZES; list++)
+        while (kept.count[list] > count)
+            free(block_take(sizes[list]));
+    kept.many = kept.taken = false;
+}
+
+bool block_many(void) { return kept.many; }
+
+bool block_rest(void)
+{
+    bool rests = !kept.taken;
+    if (rests)
+        free_beyond(KEPT_AT_REST);
+    kept.taken = false;
+    return rests;
+}
+
 void block_release(void)
 {
     kept.on = false;
-    for (unsigned list = 0; list < SIZES; list++)
-        while (kept.count[list])
-            free(block_take(sizes[list]));
+    free_beyond(0);
 }

@@ -1,9 +1,10 @@
 /* Blocks for what is used for a moment: an arena of one request, a text that is being written. malloc is slow for these
- * sizes, so a thread that has called block_keep (the loop's) keeps a few that it gave back. Only arenas and buffers use
- * this; everybody else uses those. */
+ * sizes, so a thread that has called block_keep (the loop's) keeps some that it gave back, half a megabyte of them at
+ * most, until it rests. Only arenas and buffers use this; everybody else uses those. */
 #ifndef BASE_BLOCK_H
 #define BASE_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The sizes that are kept; a block of any other size is malloc's. */
@@ -21,6 +22,11 @@ void *block_take(size_t bytes);
 void block_give(void *block, size_t bytes);
 /* From now on this thread keeps blocks; it must call block_release before it ends. */
 void block_keep(void);
+/* Whether this thread keeps more than a few blocks. */
+bool block_many(void);
+/* Of a thread with many, now and then: frees all but a few of them, unless one was taken since the last time. Returns
+ * whether it did. */
+bool block_rest(void);
 /* Frees what this thread has kept; it keeps no more. */
 void block_release(void);
 

@@ -15,14 +15,18 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { ROUNDS_MAX = 4 }; /* rounds of the `before` functions until sockets are polled again */
+enum {
+    ROUNDS_MAX = 4, /* rounds of the `before` functions until sockets are polled again */
+    REST_MS = 200,  /* the loop keeps the blocks of a busy time for so long */
+};
 
 struct loop {
     uv_loop_t uv;
     uv_prepare_t prepare;
     uv_idle_t awake;       /* while it runs, the loop does not sleep */
     struct before_sleep *before_sleep;
-    bool prepares;         /* `prepare` and `awake` are handles of the loop */
+    uv_timer_t rest;       /* active while the loop's thread keeps many blocks (base/block.h) */
+    bool prepares;         /* `prepare`, `awake` and `rest` are handles of the loop */
     bool again;            /* loop_again was called */
     uv_poll_t ring;        /* on ring_event, while there are wakers */
     int ring_event;        /* -1: there was no waker yet */
@@ -109,15 +113,6 @@ void loop_free(struct loop *loop)
     free(loop);
 }
 
-void loop_run(struct loop *loop)
-{
-    block_keep();
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-    block_release();
-}
-
-void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
-
 static void on_idle(uv_idle_t *uv) { (void)uv; }
 
 /* Whether there is more to do. */
@@ -128,6 +123,15 @@ static bool run_before_sleep(struct loop *loop)
     for (struct before_sleep *b = loop->before_sleep; b; b = b->next)
         more |= b->before(b->arg);
     return more || loop->again;
+}
+
+/* REST_MS after the loop had many blocks, and again until it needs them no more. */
+static void on_rest(uv_timer_t *uv)
+{
+    if (!block_rest())
+        return;
+    CHECK(uv_timer_stop(uv) == 0);
+    system_trim_heap();
 }
 
 /* Before the loop sleeps. After ROUNDS_MAX rounds the loop looks at its sockets again, without sleeping: neither side
@@ -142,6 +146,8 @@ static void on_prepare(uv_prepare_t *uv)
         CHECK(uv_idle_start(&loop->awake, on_idle) == 0);
     else
         CHECK(uv_idle_stop(&loop->awake) == 0);
+    if (block_many() && !uv_is_active((uv_handle_t *)&loop->rest))
+        CHECK(uv_timer_start(&loop->rest, on_rest, REST_MS, REST_MS) == 0);
 }
 
 static void start_preparing(struct loop *loop)
@@ -151,11 +157,23 @@ static void start_preparing(struct loop *loop)
     loop->prepares = true;
     CHECK(uv_idle_init(&loop->uv, &loop->awake) == 0);
     CHECK(uv_prepare_init(&loop->uv, &loop->prepare) == 0);
+    CHECK(uv_timer_init(&loop->uv, &loop->rest) == 0);
     loop->prepare.data = loop;
     CHECK(uv_prepare_start(&loop->prepare, on_prepare) == 0);
     uv_unref((uv_handle_t *)&loop->prepare);
     uv_unref((uv_handle_t *)&loop->awake);
+    uv_unref((uv_handle_t *)&loop->rest);
 }
+
+void loop_run(struct loop *loop)
+{
+    start_preparing(loop);
+    block_keep();
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    block_release();
+}
+
+void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
 
 void loop_before_sleep(struct loop *loop, struct before_sleep *before)
 {

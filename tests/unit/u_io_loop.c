@@ -1,8 +1,10 @@
 /* Wakers: the way into the loop from other threads. Watches: descriptors of others. */
 #include "io/loop.h"
 
+#include "base/block.h"
 #include "base/err.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,9 +137,55 @@ static void a_loop_that_is_stopped_behind_its_run_is_freed(void **state)
     loop_free(loop);
 }
 
+/* What a busy moment leaves with the loop's thread. */
+struct busy {
+    struct loop *loop;
+    struct timer *timer;
+    size_t before, after;
+    bool over;
+};
+
+static size_t heap_in_use(void) { return mallinfo2().uordblks; }
+
+static void keep_many(void *arg)
+{
+    struct busy *busy = arg;
+    void *blocks[50][2];
+    if (busy->over) {
+        busy->after = heap_in_use();
+        loop_stop(busy->loop);
+        return;
+    }
+    busy->over = true;
+    busy->before = heap_in_use();
+    for (size_t i = 0; i < 50; i++) {
+        blocks[i][0] = block_take(BLOCK_SMALL_BYTES);
+        blocks[i][1] = block_take(BLOCK_REQUEST_BYTES);
+    }
+    for (size_t i = 0; i < 50; i++) {
+        block_give(blocks[i][0], BLOCK_SMALL_BYTES);
+        block_give(blocks[i][1], BLOCK_REQUEST_BYTES);
+    }
+    timer_start(busy->timer, 1000);
+}
+
+static void blocks_of_a_busy_moment_go_back(void **state)
+{
+    (void)state;
+    struct busy busy = {0};
+    assert_int_equal(loop_new(&busy.loop, NULL).code, ERR_OK);
+    busy.timer = timer_new(busy.loop, keep_many, &busy);
+    timer_start(busy.timer, 1);
+    loop_run(busy.loop);
+    assert_true(busy.after < busy.before + 10 * (BLOCK_SMALL_BYTES + BLOCK_REQUEST_BYTES));
+    timer_free(busy.timer);
+    loop_free(busy.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_of_a_busy_moment_go_back),
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(a_waker_may_be_freed_by_what_it_calls),
         cmocka_unit_test(a_watch_outlives_its_owners_descriptor),
