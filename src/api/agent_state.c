@@ -150,7 +150,7 @@ struct state_stream {
     struct buf completed;      /* members of what was answered before the state was told */
     struct json_out members;
     bool told;
-    struct watched what;
+    struct sse_watched what;
     char session[];
 };
 
@@ -271,13 +271,15 @@ static void stream_session_found(struct exchange *x, const struct session *sessi
     s->completed = buf_init(LIMIT_ANSWER_BYTES);
     s->members = json_out(&s->completed);
     json_open(&s->members, '{');
-    s->what = (struct watched){
+    s->what.watched = (struct watched){
         .session = {s->session, session->id.n},
         .kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
                  (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
         .tell = state_told, .caught_up = sse_caught_up,
     };
-    s->sse = (struct sse){.watcher.what = &s->what, .live = state_live, .free = state_stream_free};
+    s->what.live = state_live;
+    s->what.free = state_stream_free;
+    s->sse.watcher.what = &s->what.watched;
     sse_start(x, &s->sse);
 }
 

@@ -107,7 +107,7 @@ static void read_page(struct exchange *x, const struct event_scope *scope)
 
 /* What a stream follows, one for all readers that ask for the same. */
 struct followed {
-    struct watched what;
+    struct sse_watched what;
     enum form form;
     unsigned refs;
     struct followed **last; /* where new readers find it; not counted */
@@ -203,40 +203,9 @@ static void broken(struct watcher *watcher, const struct err *err)
 
 static bool follows(const struct followed *followed, const struct event_scope *scope)
 {
-    const struct watched *what = &followed->what;
+    const struct watched *what = &followed->what.watched;
     return str_eq(what->session, scope->session) && str_eq(what->thread, scope->thread) &&
            what->kinds == scope->kinds && (what->hear != NULL) == scope->live && followed->form == scope->form;
-}
-
-/* Owns copies of the scope's texts: it lives longer than the request. Readers that come after each other and want the
- * same share one. */
-static struct followed *followed_get(struct api *api, const struct event_scope *scope)
-{
-    if (api->followed && follows(api->followed, scope)) {
-        api->followed->refs++;
-        return api->followed;
-    }
-    struct followed *followed = heap_new(sizeof *followed + scope->session.n + scope->thread.n);
-    if (scope->session.n)
-        memcpy(followed->bytes, scope->session.p, scope->session.n);
-    if (scope->thread.n)
-        memcpy(followed->bytes + scope->session.n, scope->thread.p, scope->thread.n);
-    followed->what = (struct watched){
-        .session = {followed->bytes, scope->session.n},
-        .thread = {followed->bytes + scope->session.n, scope->thread.n},
-        .kinds = scope->kinds,
-        .tell = tell,
-        .hear = scope->live ? hear : NULL,
-        .lags = lags,
-        .away = away,
-        .broken = broken,
-        .caught_up = sse_caught_up,
-    };
-    followed->form = scope->form;
-    followed->refs = 1;
-    followed->last = &api->followed;
-    api->followed = followed;
-    return followed;
 }
 
 static void followed_drop(struct followed *followed)
@@ -255,12 +224,43 @@ static void follower_free(struct sse *sse)
     small_free(sse, sizeof(struct follower));
 }
 
+/* Owns copies of the scope's texts: it lives longer than the request. Readers that come after each other and want the
+ * same share one. */
+static struct followed *followed_get(struct api *api, const struct event_scope *scope)
+{
+    if (api->followed && follows(api->followed, scope)) {
+        api->followed->refs++;
+        return api->followed;
+    }
+    struct followed *followed = heap_new(sizeof *followed + scope->session.n + scope->thread.n);
+    if (scope->session.n)
+        memcpy(followed->bytes, scope->session.p, scope->session.n);
+    if (scope->thread.n)
+        memcpy(followed->bytes + scope->session.n, scope->thread.p, scope->thread.n);
+    followed->what.free = follower_free;
+    followed->what.watched = (struct watched){
+        .session = {followed->bytes, scope->session.n},
+        .thread = {followed->bytes + scope->session.n, scope->thread.n},
+        .kinds = scope->kinds,
+        .tell = tell,
+        .hear = scope->live ? hear : NULL,
+        .lags = lags,
+        .away = away,
+        .broken = broken,
+        .caught_up = sse_caught_up,
+    };
+    followed->form = scope->form;
+    followed->refs = 1;
+    followed->last = &api->followed;
+    api->followed = followed;
+    return followed;
+}
+
 static struct follower *follower_new(struct api *api, const struct event_scope *scope)
 {
     struct follower *follower = small_new(sizeof *follower);
-    follower->sse.watcher.what = &followed_get(api, scope)->what;
+    follower->sse.watcher.what = &followed_get(api, scope)->what.watched;
     follower->sse.watcher.after = scope->after;
-    follower->sse.free = follower_free;
     return follower;
 }
 

@@ -106,14 +106,14 @@ static void stream_gone(struct http_stream *stream, void *arg)
  * moment. */
 static bool begin_stream(struct mcp_call_held *held)
 {
-    struct http_stream_options options = {.gone = stream_gone, .arg = held};
+    static const struct http_stream_owner owner = {.gone = stream_gone};
     if (held->begun)
         return held->stream != NULL;
     struct http_request *http = held->x->http;
     held->begun = true;
     held->x = NULL;
     http->gone = NULL;
-    held->stream = http_stream_start(http, &options);
+    held->stream = http_stream_start(http, &owner, held);
     return held->stream != NULL;
 }
 

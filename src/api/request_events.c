@@ -113,7 +113,7 @@ void request_tell(struct request_teller *teller, const struct event *event)
 /* A live stream of a run's events; freed when the stream is gone. */
 struct run_listener {
     struct sse sse;
-    struct watched what;
+    struct sse_watched what;
     struct arena arena;          /* owns the strings of `what` and the teller */
     struct request_teller teller;
     uint64_t has_seq, has_part;  /* position of the last event that the client had when it connected */
@@ -234,12 +234,14 @@ void request_stream(struct exchange *x, struct str thread)
     }
     listener->teller = (struct request_teller){
         .run = arena_str(&listener->arena, x->params[0]), .put = put_told, .arg = listener};
-    listener->what = (struct watched){
+    listener->what.watched = (struct watched){
         .session = arena_str(&listener->arena, x->session), .thread = arena_str(&listener->arena, thread),
         .kinds = (uint64_t)1 << EVENT_AGENT_MESSAGE | (uint64_t)1 << EVENT_TOOL_RESULT |
                  (uint64_t)1 << EVENT_RUN_STATUS,
         .tell = tell, .hear = hear, .caught_up = sse_caught_up,
     };
-    listener->sse = (struct sse){.watcher.what = &listener->what, .live = end_if_over, .free = listener_free};
+    listener->what.live = end_if_over;
+    listener->what.free = listener_free;
+    listener->sse.watcher.what = &listener->what.watched;
     sse_start(x, &listener->sse);
 }

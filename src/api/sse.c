@@ -29,13 +29,18 @@ void sse_put_data(struct buf *buf, struct str json)
     buf_putc(buf, '\n');
 }
 
+static const struct sse_watched *watched_by(const struct sse *sse)
+{
+    return (const struct sse_watched *)sse->watcher.what;
+}
+
 /* The next page is asked for when the last one has left. */
 static void go_on(struct sse *sse)
 {
     if (sse->watcher.failed)
         http_stream_end(sse->stream);
-    else if (sse->watcher.live && sse->live)
-        sse->live(sse);
+    else if (sse->watcher.live && watched_by(sse)->live)
+        watched_by(sse)->live(sse);
     else if (http_stream_queued(sse->stream) == 0)
         gate_watch_more(&sse->watcher);
 }
@@ -53,8 +58,10 @@ static void gone(struct http_stream *stream, void *arg)
     struct sse *sse = arg;
     (void)stream;
     gate_unwatch(&sse->watcher);
-    sse->free(sse);
+    watched_by(sse)->free(sse);
 }
+
+static const struct http_stream_owner owner = {gone, drained};
 
 void sse_start(struct exchange *x, struct sse *sse)
 {
@@ -62,10 +69,9 @@ void sse_start(struct exchange *x, struct sse *sse)
     sse->token = x->token;
     sse->watcher.arg = sse;
     x->api->answers[2]++;
-    struct http_stream_options options = {.gone = gone, .drained = drained, .arg = sse};
-    sse->stream = http_stream_start(x->http, &options);
+    sse->stream = http_stream_start(x->http, &owner, sse);
     if (sse->stream)
         gate_watch(gate, &sse->watcher);
     else
-        sse->free(sse);
+        watched_by(sse)->free(sse);
 }

@@ -5,13 +5,20 @@
 
 #include "api/exchange.h"
 
-/* The first member of whatever has such a stream. */
-struct sse {
-    struct watcher watcher;        /* `arg` is set by sse_start; its `what` has sse_caught_up */
-    struct http_stream *stream;
-    const struct token *token;
+struct sse;
+
+/* What such a stream watches, and what becomes of it; may be common to very many. */
+struct sse_watched {
+    struct watched watched;        /* its `caught_up` is sse_caught_up */
     void (*live)(struct sse *sse); /* everything stored was told: called once or more; may be NULL */
     void (*free)(struct sse *sse);
+};
+
+/* The first member of whatever has such a stream. */
+struct sse {
+    struct watcher watcher; /* `arg` is set by sse_start; its `what` is the first member of a struct sse_watched */
+    struct http_stream *stream;
+    const struct token *token;
 };
 
 /* Begins the answer, and with it the watching. From here on the stream owns `sse`: it is given to its `free` when the

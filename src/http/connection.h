@@ -45,13 +45,16 @@ struct http_connection {
     int64_t since_ms;                        /* when it entered that list */
     union {
         struct http_reader *reader;          /* READING, BUSY: the request, NULL between two */
-        struct http_stream_options owner;    /* STREAM */
+        struct {
+            const struct http_stream_owner *owner;
+            void *owner_arg;
+        };                                   /* STREAM */
         struct http_socket *socket;
         size_t discarded;                    /* LINGERING */
     };
     struct http_stranger *stranger;               /* until a token was identified on it; NULL: it was, or it is local */
     struct buf *early;                       /* pipelined bytes that came while a request is handled, or NULL */
-    struct outgoing *first, *last;           /* queue of bytes that the kernel has not taken yet */
+    struct outgoing *first;                  /* queue of bytes that the kernel has not taken yet */
     struct flush *flush;                     /* the write under way */
     struct tls_session *tls;                 /* NULL: no TLS */
     size_t queued;                           /* bytes from `first` on */

@@ -135,15 +135,15 @@ void http_drop(struct http_request *request);
 /* ---- streams (Server-Sent Events) ---- */
 struct http_stream;
 
-struct http_stream_options {
+/* What the owner of a stream is told. A constant, because there may be very many streams. */
+struct http_stream_owner {
     /* Called exactly once, last, from the loop: the client left, was dropped, or the stream was ended. */
     void (*gone)(struct http_stream *stream, void *arg);
     void (*drained)(struct http_stream *stream, void *arg); /* all that was sent has left; may be NULL */
-    void *arg;
 };
 
 /* Consumes the request; sends 200 and the headers. NULL when the client has left already. */
-struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options);
+struct http_stream *http_stream_start(struct http_request *, const struct http_stream_owner *owner, void *arg);
 /* Queued, and written when the loop's turn ends; false when the reader is gone or too slow: then `gone` follows from
  * the loop. At most LIMIT_STREAM_QUEUE_BYTES and one event are queued. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);

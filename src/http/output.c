@@ -7,7 +7,6 @@
  */
 #include "http/output.h"
 
-#include "base/list.h"
 #include "base/small.h"
 #include "http/due.h"
 #include "http/server.h"
@@ -22,6 +21,7 @@
 /* Bytes that the kernel has not taken yet. */
 struct outgoing {
     struct outgoing *next;
+    struct outgoing *last; /* of the queue; in its first item only, so that an idle connection has no room for it */
     struct str left;
     struct shared *bytes; /* the buffer that holds them; NULL: they are constant */
     size_t held;          /* bytes counted for this connection; 0 when others share the buffer, or it is constant */
@@ -52,13 +52,13 @@ static void take_off(struct http_connection *connection, size_t bytes)
         }
         bytes -= first->left.n;
         connection->first = first->next;
+        if (first->next)
+            first->next->last = first->last;
         http_strangers_release(connection, first->held);
         if (first->bytes)
             shared_unref(first->bytes);
         small_free(first, sizeof *first);
     }
-    if (!connection->first)
-        connection->last = NULL;
 }
 
 static void offer(struct http_connection *connection);
@@ -128,10 +128,15 @@ static void offer(struct http_connection *connection)
 /* Puts bytes at the end of the queue. `bytes`, where there are, hold them: that reference is now ours. */
 static void append(struct http_connection *connection, struct str left, struct shared *bytes)
 {
-    CHECK(left.n && (connection->first == NULL) == (connection->last == NULL));
+    struct outgoing *first = connection->first;
+    CHECK(left.n && (!first || !first->last->next));
     struct outgoing *out = small_bytes(sizeof *out);
     *out = (struct outgoing){.left = left, .bytes = bytes, .held = bytes && bytes->refs == 1 ? bytes->n : 0};
-    LIST_ADD(connection, out);
+    if (first)
+        first->last->next = out;
+    else
+        connection->first = first = out;
+    first->last = out;
     connection->queued += left.n;
     http_strangers_hold(connection, out->held);
 }
@@ -284,5 +289,5 @@ size_t http_output_held(const struct http_connection *connection)
 void http_output_drop(struct http_connection *connection)
 {
     take_off(connection, connection->queued);
-    CHECK(!connection->first && !connection->last);
+    CHECK(!connection->first);
 }

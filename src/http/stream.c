@@ -22,9 +22,9 @@ static const char stream_head[] = "HTTP/1.1 200 OK\r\n"
 static struct http_connection *connection_of(struct http_stream *stream) { return &stream->connection; }
 
 /* Frees the request. NULL: the client is gone, or asked by HEAD. */
-struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options)
+struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_owner *owner, void *arg)
 {
-    CHECK(!request->answered && options->gone);
+    CHECK(!request->answered && owner->gone);
     struct http_connection *connection = request->connection;
     char proof[PROOF_LINE_BYTES];
     struct str line = proof_line(request, 200, STR_NONE, proof);
@@ -37,7 +37,8 @@ struct http_stream *http_stream_start(struct http_request *request, const struct
     if (!connection)
         return NULL;
     http_connection_turn(connection, PHASE_STREAM);
-    connection->owner = *options;
+    connection->owner = owner;
+    connection->owner_arg = arg;
     connection->server->figures.streams++;
     (void)http_output_write(connection, head, sizeof head / sizeof *head);
     return (struct http_stream *)connection;
@@ -64,17 +65,16 @@ bool http_stream_send(struct http_stream *stream, struct shared *bytes)
 
 void http_stream_drained(struct http_connection *connection)
 {
-    if (connection->owner.drained && !connection->ending)
-        connection->owner.drained((struct http_stream *)connection, connection->owner.arg);
+    if (connection->owner->drained && !connection->ending)
+        connection->owner->drained((struct http_stream *)connection, connection->owner_arg);
 }
 
 size_t http_stream_queued(const struct http_stream *stream) { return stream->connection.queued; }
 
 void http_stream_left(struct http_connection *connection)
 {
-    struct http_stream_options owner = connection->owner;
     connection->server->figures.streams--;
-    owner.gone((struct http_stream *)connection, owner.arg);
+    connection->owner->gone((struct http_stream *)connection, connection->owner_arg);
 }
 
 void http_stream_end(struct http_stream *stream) { http_connection_end(connection_of(stream)); }
@@ -83,10 +83,11 @@ void http_stream_end(struct http_stream *stream) { http_connection_end(connectio
 void http_stream_finish(struct http_connection *connection)
 {
     CHECK(connection->phase == PHASE_STREAM && connection->ending);
-    struct http_stream_options owner = connection->owner;
+    const struct http_stream_owner *owner = connection->owner;
+    void *arg = connection->owner_arg; /* the next phase has something else in its place */
     http_connection_finish(connection);
     connection->server->figures.streams--;
-    owner.gone((struct http_stream *)connection, owner.arg);
+    owner->gone((struct http_stream *)connection, arg);
 }
 
 /* Nothing was sent for a heartbeat's time: sends one, or closes the stream when the client has stopped reading. */

@@ -134,12 +134,12 @@ static inline void rig_release(struct rig *rig, struct http_request *request)
 
 static inline void rig_stream(struct rig *rig, struct http_request *request)
 {
-    const struct http_stream_options options = {rig_stream_gone, rig_stream_drained, rig};
+    static const struct http_stream_owner owner = {rig_stream_gone, rig_stream_drained};
     if (rig->stream_count == RIG_STREAMS_MAX) {
         http_answer_json(request, 503, STR("{}"));
         return;
     }
-    struct http_stream *stream = http_stream_start(request, &options);
+    struct http_stream *stream = http_stream_start(request, &owner, rig);
     if (stream)
         rig->streams[rig->stream_count++] = stream;
 }

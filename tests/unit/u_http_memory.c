@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { STREAMS = 10000, BYTES_EACH_MAX = 600 };
+enum { STREAMS = 10000, BYTES_EACH_MAX = 512 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -37,9 +37,9 @@ static void handle(void *arg, struct http_request *request)
     (void)arg;
     if (str_is(request->path, "/events") && serving.count < STREAMS) {
         struct http_stream **place = &serving.streams[serving.count++];
-        const struct http_stream_options options = {.gone = stream_gone, .arg = place};
+        static const struct http_stream_owner owner = {.gone = stream_gone};
         http_known(request); /* else it is one of a few hundred that may be connected without a token */
-        *place = http_stream_start(request, &options);
+        *place = http_stream_start(request, &owner, place);
         return;
     }
     if (str_is(request->path, "/emit")) {

@@ -297,7 +297,8 @@ static void take_request(struct listen_session *session, struct http_request *re
         return;
     }
     session->stream_count++;
-    open->stream = http_stream_start(request, &(struct http_stream_options){.gone = request_gone, .arg = open});
+    static const struct http_stream_owner owner = {.gone = request_gone};
+    open->stream = http_stream_start(request, &owner, open);
     if (open->stream)
         return;
     session->stream_count--;
@@ -369,7 +370,8 @@ static void take_get(struct listen_session *session, struct http_request *reques
 {
     struct http_stream *old = session->events;
     session->stream_count++;
-    session->events = http_stream_start(request, &(struct http_stream_options){.gone = events_gone, .arg = session});
+    static const struct http_stream_owner owner = {.gone = events_gone};
+    session->events = http_stream_start(request, &owner, session);
     if (!session->events)
         session->stream_count--;
     if (old)
