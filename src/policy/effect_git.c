@@ -151,6 +151,9 @@ void effect_git_contents(struct effects *e)
     if (!str_starts(name, STR("git ")))
         return;
     name = str_sub(name, 4, name.n);
+    for (size_t i = 2; i < e->s->count && str_is(name, "show"); i++)
+        if (word_is(&e->s->words[i], "--stdin")) /* echo HEAD:.env | git show --stdin */
+            act_other(e->s, i, "it shows the files that its standard input names");
     bool always = STR_IN(name, show_always) && !e->names_only;
     bool able = STR_IN(name, show_always) || STR_IN(name, show_by_option);
     bool shows = always || (able && e->shows);
