@@ -131,7 +131,7 @@ static const struct table_option *find_long(const struct effects *e, struct str 
 static bool acts(enum table_role role)
 {
     switch (role) {
-    case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
+    case ROLE_TEXT: case ROLE_READ: case ROLE_LINK: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
     case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_PACK: case ROLE_OUT:
     case ROLE_BELOW: case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_SETTING:
         return false;

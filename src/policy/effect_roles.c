@@ -416,6 +416,9 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
         path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
         break;
     case ROLE_PACK: role_pack(e, word, value, by_option); break;
+    case ROLE_LINK: /* a folder is looked at as one that is perhaps written */
+        path_act(e, ACT_READS, word, value, by_option)->flags &= ~(unsigned)ACT_TREE;
+        [[fallthrough]];
     case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS | ACT_NATURAL; break;
     case ROLE_SCRIPT: role_script(e, word, value, by_option); break;
     case ROLE_CODE: role_code(e, arg, word, value, by_option); break;

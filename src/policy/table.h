@@ -25,7 +25,7 @@
 /* Roles of operands and of option values. */
 #define TABLE_ROLES(X)                                                                                    \
     X(TEXT, "text")       /* data without further meaning */                                              \
-    X(READ, "read")       /* a file or folder it reads */                                                 \
+    X(READ, "read") X(LINK, "link") /* a file or folder it reads; one that gets another name (ln) */      \
     X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
     X(REMOVE, "remove") X(MOVE, "move") X(PACK, "pack") /* a path it removes; reads and removes; gzip's */ \
     X(INTO, "into")       /* target of a copy or move: a file, or a folder that gets the names */         \
