@@ -23,6 +23,7 @@
 
 enum {
     TIDY_FRAMES = 4000,          /* 16 MB of log: the checkpointer is asked */
+    TIDY_COMMITS = 256,          /* so many in the log: likewise, see is_long */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
     STOP_FRAMES = 16000,         /* 64 MB of log: the writer waits for the checkpointer */
@@ -252,21 +253,33 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
     (void)name;
     if ((unsigned)frames < handle->wal_frames) { /* begun anew */
         handle->tidy_at_frames = TIDY_FRAMES;
+        handle->tidy_at_commits = TIDY_COMMITS;
         handle->stop_at_frames = STOP_FRAMES;
+        handle->wal_commits = 0;
     }
     handle->wal_frames = (unsigned)frames;
+    handle->wal_commits++;
     return SQLITE_OK;
 }
 
-/* Asks for a checkpoint once per TIDY_FRAMES frames and not with every commit: while another program reads the
- * database, a checkpoint cannot make the log shorter. */
+/* Nearly every commit writes some pages again: the last one of events, the one above it, the first one of the file. Who
+ * adds such a page to SQLite's index of the log, or looks for it there, walks over all of its copies. So a log of many
+ * small commits is long before it is large. */
+static bool is_long(const struct sqlite_handle *writer)
+{
+    return writer->wal_frames >= TIDY_FRAMES || writer->wal_commits >= TIDY_COMMITS;
+}
+
+/* Asks for a checkpoint once per TIDY_FRAMES frames or TIDY_COMMITS commits and not with every commit: while another
+ * program reads the database, a checkpoint cannot make the log shorter. */
 static enum tidy_need tidy_due(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
-    if (writer->wal_frames < writer->tidy_at_frames)
+    if (writer->wal_frames < writer->tidy_at_frames && writer->wal_commits < writer->tidy_at_commits)
         return TIDY_NOT;
     bool stop = writer->wal_frames >= writer->stop_at_frames;
     writer->tidy_at_frames = writer->wal_frames + TIDY_FRAMES;
+    writer->tidy_at_commits = writer->wal_commits + TIDY_COMMITS;
     if (stop)
         writer->stop_at_frames = writer->wal_frames + STOP_FRAMES;
     return stop ? TIDY_BEFORE : TIDY_BESIDE;
@@ -277,7 +290,7 @@ static bool begin_quickly(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
     struct err ignored;
-    if (writer->wal_frames >= TIDY_FRAMES || sqlite_late_is_much(writer))
+    if (is_long(writer) || sqlite_late_is_much(writer))
         return false;
     CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK);
     struct rc rc = sqlite_run(writer, SQL_BEGIN_WRITE, &ignored);
@@ -316,7 +329,7 @@ static struct rc settle(struct backend_handle *opaque, bool idle, struct err *er
     struct sqlite_handle *writer = sqlite_of(opaque);
     int frames;
     CHECK(writer->role == BACKEND_WRITER);
-    if (!idle && writer->wal_frames < TIDY_FRAMES)
+    if (!idle && !is_long(writer))
         return RC_OK;
     bool large = idle && writer->wal_frames > LARGE_FRAMES;
     CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK); /* a reader must not make appends wait */
@@ -505,6 +518,7 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
     handle->role = role;
     handle->lock_fd = -1;
     handle->tidy_at_frames = TIDY_FRAMES;
+    handle->tidy_at_commits = TIDY_COMMITS;
     handle->stop_at_frames = STOP_FRAMES;
     handle->path = heap_new(bytes);
     memcpy(handle->path, place, bytes);

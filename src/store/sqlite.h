@@ -57,7 +57,9 @@ struct sqlite_handle {
     struct late_events late;
     unsigned data_version;  /* sqlite_note_version */
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
+    unsigned wal_commits;   /* likewise */
     unsigned tidy_at_frames;
+    unsigned tidy_at_commits;
     unsigned stop_at_frames;
 };
 

@@ -715,6 +715,18 @@ static void the_log_does_not_grow_for_ever(void **state)
     }
 }
 
+/* Each writes the same pages again; a long list of their copies would make the next one slower. */
+static void a_log_of_small_commits_begins_anew(void **state)
+{
+    enum { COMMITS = 1000 };
+    struct rig *rig = *state;
+    rig_open(rig);
+    for (int i = 0; i < COMMITS; i++)
+        (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    log_is_bounded(rig, (uint64_t)COMMITS * 4096);
+    check_kept(rig, COMMITS);
+}
+
 /* ---- an append that is alone ---- */
 
 /* Comes behind the store's own look at the end of a turn. */
@@ -821,6 +833,7 @@ int main(void)
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),
         TEST(the_log_does_not_grow_for_ever),
+        TEST(a_log_of_small_commits_begins_anew),
         TEST(a_lone_append_is_committed_by_the_loop),
         TEST(the_loop_does_not_wait_for_another_program),
     };
