@@ -96,12 +96,19 @@ static struct rc make_ready(struct sqlite_handle *handle, enum sqlite_sql sql, s
     return sqlite_prepare(handle->db, statements[sql].text, &handle->statements[sql], err);
 }
 
-/* NULL: it could not be prepared, and sqlite_step says why. Called for each value that is bound. */
+/* NULL: it could not be prepared, and sqlite_step says why. */
 struct sqlite3_stmt *sqlite_ready(struct sqlite_handle *handle, enum sqlite_sql sql)
 {
     if (!handle->statements[sql] && rc_bad(make_ready(handle, sql, &(struct err){0})))
         handle->unready = true;
     return handle->statements[sql];
+}
+
+/* The same, for each value that is bound: without an error's room when the statement is there. */
+static inline struct sqlite3_stmt *ready(struct sqlite_handle *handle, enum sqlite_sql sql)
+{
+    struct sqlite3_stmt *statement = handle->statements[sql];
+    return statement ? statement : sqlite_ready(handle, sql);
 }
 
 /* What should have been bound to a statement that was not ready is lost, also when it can be prepared by now. */
@@ -144,20 +151,20 @@ struct rc sqlite_run(struct sqlite_handle *handle, enum sqlite_sql sql, struct e
 /* Binding bytes without a copy fails only by a programming error. */
 void sqlite_bind_int(struct sqlite_handle *handle, enum sqlite_sql sql, int at, int64_t value)
 {
-    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    struct sqlite3_stmt *statement = ready(handle, sql);
     CHECK(!statement || sqlite3_bind_int64(statement, at, value) == SQLITE_OK);
 }
 
 void sqlite_bind_str(struct sqlite_handle *handle, enum sqlite_sql sql, int at, struct str value)
 {
-    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    struct sqlite3_stmt *statement = ready(handle, sql);
     CHECK(!statement || sqlite3_bind_text64(statement, at, value.p ? value.p : "", value.n, SQLITE_STATIC,
                                             SQLITE_UTF8) == SQLITE_OK);
 }
 
 void sqlite_bind_blob(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct digest *value)
 {
-    struct sqlite3_stmt *statement = sqlite_ready(handle, sql);
+    struct sqlite3_stmt *statement = ready(handle, sql);
     CHECK(!statement || sqlite3_bind_blob(statement, at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK);
 }
 
