@@ -22,7 +22,7 @@
  * waits. With LATE_EVENTS_MAX they are filled with the next group, even if that makes a caller wait: a reader must
  * scan all missing events. While groups have more than BUSY_EVENTS on average, the next append comes at once and would
  * wait for a sync more: then they are filled with a group only. */
-enum { LATE_EVENTS_MUCH = 256, LATE_EVENTS_MAX = 512, BUSY_EVENTS = 8 };
+enum { LATE_EVENTS_MUCH = 448, LATE_EVENTS_MAX = 512, BUSY_EVENTS = 8 };
 
 bool sqlite_late_is_much(const struct sqlite_handle *handle)
 {

@@ -218,27 +218,27 @@ static void tables_are_filled_behind_the_answer(void **state)
     const struct backend *backend = open_writer(rig, &writer);
     char call[16];
     unsigned quick = 0;
-    for (unsigned i = 0; i < 200; i++) {
+    for (unsigned i = 0; i < 250; i++) {
         (void)snprintf(call, sizeof call, "c%u", i);
         struct append *append = rig_ask("s1", call, 0);
         bool begun = backend->begin_quickly(writer);
         quick += begun;
-        assert_true(begun || quick == 128);
+        assert_true(begun || quick == 224);
         assert_true(rc_ok(backend->commit(writer, append, &err)));
         assert_int_equal(append->outcome, APPEND_KEPT);
         append_free(append);
         assert_int_equal(ask_sql(rig, INDEXED), 0);
     }
-    assert_int_equal(quick, 128);
+    assert_int_equal(quick, 224);
     assert_true(rc_ok(backend->catch_up(writer, &err)));
-    assert_int_equal(ask_sql(rig, INDEXED), 400);
-    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM groups WHERE last_seq % 2 = 0"), 201); /* one for each commit */
+    assert_int_equal(ask_sql(rig, INDEXED), 500);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM groups WHERE last_seq % 2 = 0"), 251); /* one for each commit */
     assert_true(backend->begin_quickly(writer));
     struct append *append = rig_ask("s1", "last", 0);
     assert_true(rc_ok(backend->commit(writer, append, &err)));
     append_free(append);
     backend->close(writer);
-    rig_verify_well(rig, 402);
+    rig_verify_well(rig, 502);
 }
 
 /* ---- calls that wait ---- */
@@ -303,14 +303,14 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     struct backend_handle *writer;
     const struct backend *backend = open_writer(rig, &writer);
     char call[16];
-    for (unsigned i = 0; i < 128; i++) {
+    for (unsigned i = 0; i < 224; i++) {
         (void)snprintf(call, sizeof call, "c%u", i);
         commit_ask(backend, writer, call, 0);
     }
-    run_sql(rig, "DELETE FROM events WHERE seq = 256");
+    run_sql(rig, "DELETE FROM events WHERE seq = 448");
     assert_true(rc_ok(backend->catch_up(writer, &err)));
-    assert_int_equal(ask_sql(rig, INDEXED), 256);
-    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), 255);
+    assert_int_equal(ask_sql(rig, INDEXED), 448);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), 447);
     assert_int_equal(ask_sql(rig, "SELECT count(*) FROM session_events"), 1);
     struct append *append = rig_ask("s1", "next", 0);
     assert_int_equal(backend->commit(writer, append, &err).code, ERR_CORRUPT);
