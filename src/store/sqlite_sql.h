@@ -62,7 +62,8 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
     X(EVENT_ADD, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW)                                                \
     X(EVENT_ADD_2, FOR_WRITER, EVENT_ADD_VALUES EVENT_ROW ", " EVENT_ROW)                               \
     X(EVENT_ADD_CALL, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1"))                                      \
-    X(EVENT_ADD_CALLS, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1") ", " CALL_ROWS("2") ", " CALL_ROWS("3") ", " \
+    X(EVENT_ADD_CALLS_2, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1") ", " CALL_ROWS("2"))                 \
+    X(EVENT_ADD_CALLS_4, FOR_WRITER, EVENT_ADD_VALUES CALL_ROWS("1") ", " CALL_ROWS("2") ", " CALL_ROWS("3") ", " \
       CALL_ROWS("4"))                                                                                   \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM call_ids WHERE call_id = ?1 AND chain = ?2")              \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM call_events WHERE call_seq = ?1")                 \

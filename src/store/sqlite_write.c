@@ -177,18 +177,20 @@ static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at,
     sqlite_bind_blob(handle, sql, at + 11, &row[1].hash);
 }
 
-/* The number of calls with their requests that follow each other from here on, at most CALLS_AT_ONCE. */
+/* The number of calls with their requests that follow each other from here on, as far as a statement takes them. */
 static int count_calls(const struct event_row *row, const struct event_row *end)
 {
     int calls = 0;
     for (; calls < CALLS_AT_ONCE && end - row >= 2 && are_call_and_request(row, row + 1); row += 2)
         calls++;
-    return calls;
+    return calls == 3 ? 2 : calls;
 }
 
 static struct rc insert_calls(struct sqlite_handle *handle, const struct event_row *row, int calls, struct err *err)
 {
-    enum sqlite_sql sql = calls == CALLS_AT_ONCE ? SQL_EVENT_ADD_CALLS : SQL_EVENT_ADD_CALL;
+    static const enum sqlite_sql sql_of[CALLS_AT_ONCE + 1] = {
+        [1] = SQL_EVENT_ADD_CALL, [2] = SQL_EVENT_ADD_CALLS_2, [4] = SQL_EVENT_ADD_CALLS_4};
+    enum sqlite_sql sql = sql_of[calls];
     for (int i = 0; i < calls; i++)
         bind_call(handle, sql, 1 + i * CALL_ROWS_PARAMETERS, row + 2 * i);
     return sqlite_run(handle, sql, err);
@@ -203,7 +205,6 @@ static struct rc insert_events(struct sqlite_handle *handle, const struct rows *
     for (const struct event_row *row = rows->events; row < end;) {
         int calls = leaves ? 0 : count_calls(row, end);
         if (calls) {
-            calls = calls == CALLS_AT_ONCE ? calls : 1;
             TRY(insert_calls(handle, row, calls, err));
             row += 2 * calls;
             continue;
