@@ -469,6 +469,7 @@ static struct rc open_writer(struct sqlite_handle *handle, struct err *err)
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
     TRY(sqlite_schema_compare(handle->db, handle->path, sqlite_schema_known(), err));
     TRY(sqlite_last_seq((struct backend_handle *)handle, &handle->committed_seq, err));
+    TRY(sqlite_feed_begin(handle, err));
     TRY(prepare_all(handle, err));
     TRY(sync_log(handle, err));
     TRY(sqlite_late_begin(handle, err));

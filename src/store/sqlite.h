@@ -37,6 +37,16 @@ struct late_events {
     bool whole; /* false: not known */
 };
 
+struct sqlite3_context;
+
+/* Late events as rows: those that a table `has`; `tell` gives SQLite the value of a column. */
+struct sqlite_feed {
+    struct late_event *const *rows;
+    size_t count;
+    bool (*has)(const struct late_event *event);
+    void (*tell)(struct sqlite3_context *to, const struct late_event *event, int column);
+};
+
 /* The handle of this backend; the store knows it as an opaque struct backend_handle. */
 struct sqlite_handle {
     struct sqlite3 *db;
@@ -55,6 +65,7 @@ struct sqlite_handle {
     uint64_t indexed_seq;   /* sqlite_late.c: as committed */
     uint64_t indexing_seq;  /* indexed_seq as the open transaction will leave it */
     struct late_events late;
+    struct sqlite_feed feed; /* of the statement that runs */
     unsigned data_version;  /* sqlite_note_version */
     unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
     unsigned wal_commits;   /* likewise */
@@ -152,6 +163,12 @@ struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *e
  * when they are not those that the event describes. */
 struct rc sqlite_leave(struct sqlite_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err);
+
+/* ---- sqlite_feed.c ---- */
+/* Before the writer's statements are prepared. */
+struct rc sqlite_feed_begin(struct sqlite_handle *handle, struct err *err);
+/* Runs a statement that reads these rows from nod_feed. */
+struct rc sqlite_feed(struct sqlite_handle *handle, enum sqlite_sql sql, struct sqlite_feed feed, struct err *err);
 
 /* ---- sqlite_late.c: in the writer's transaction, unless it says otherwise ---- */
 /* Whether so much is late that the tables should be filled as soon as no append waits. */

@@ -139,20 +139,19 @@ static int by_call(const void *a, const void *b)
     return left->kind == right->kind ? compare(left->seq, right->seq) : left->kind < right->kind ? -1 : 1;
 }
 
-/* A late table: which events have a row in it, its statements for one row and for LATE_ROWS, and how a row is bound
- * from parameter `at` on. */
+/* A late table: its statement, which events have a row in it, and what each column of the row says. */
 struct late_table {
-    enum sqlite_sql one, many;
-    int columns;
+    enum sqlite_sql sql;
     bool (*has)(const struct late_event *event);
-    void (*bind)(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event);
+    void (*tell)(struct sqlite3_context *to, const struct late_event *event, int column);
 };
 
-static void bind_numbers(struct sqlite_handle *handle, enum sqlite_sql sql, int at, uint64_t a, uint64_t b, uint64_t c)
+static void tell_int(struct sqlite3_context *to, uint64_t value) { sqlite3_result_int64(to, (int64_t)value); }
+
+/* The bytes stay until the statement has ended. */
+static void tell_str(struct sqlite3_context *to, struct str value)
 {
-    sqlite_bind_int(handle, sql, at, (int64_t)a);
-    sqlite_bind_int(handle, sql, at + 1, (int64_t)b);
-    sqlite_bind_int(handle, sql, at + 2, (int64_t)c);
+    sqlite3_result_text64(to, value.p ? value.p : "", value.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
 /* Events of one session and one block whose numbers follow each other share a row. The events are in the order of seq;
@@ -176,24 +175,25 @@ static bool any(const struct late_event *event)
     return true;
 }
 
-static void bind_session(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+static void tell_session(struct sqlite3_context *to, const struct late_event *event, int column)
 {
-    bind_numbers(handle, sql, at, event->seq >> BLOCK_SHIFT, event->chain, event->seq);
-    sqlite_bind_int(handle, sql, at + 3, (int64_t)(event->run_last->seq - event->seq));
+    const uint64_t columns[] = {event->seq >> BLOCK_SHIFT, event->chain, event->seq, event->run_last->seq - event->seq};
+    tell_int(to, columns[column]);
 }
 
 static bool is_call(const struct late_event *event) { return event->kind == EVENT_TOOL_CALL; }
 
-static void bind_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+static void tell_call(struct sqlite3_context *to, const struct late_event *event, int column)
 {
-    sqlite_bind_str(handle, sql, at, event->call);
-    sqlite_bind_int(handle, sql, at + 1, (int64_t)event->chain);
-    sqlite_bind_int(handle, sql, at + 2, (int64_t)event->seq);
+    if (column == 0)
+        tell_str(to, event->call);
+    else
+        tell_int(to, column == 1 ? event->chain : event->seq);
 }
 
-static void bind_of_call(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+static void tell_of_call(struct sqlite3_context *to, const struct late_event *event, int column)
 {
-    bind_numbers(handle, sql, at, event->call_seq, (uint64_t)event->kind, event->seq);
+    tell_int(to, column == 0 ? event->call_seq : column == 1 ? (uint64_t)event->kind : event->seq);
 }
 
 static bool is_open(const struct late_event *event)
@@ -202,49 +202,35 @@ static bool is_open(const struct late_event *event)
 }
 
 /* The statement ignores a request that has a deadline: its row was written together with the event. */
-static void bind_open(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *request)
+static void tell_open(struct sqlite3_context *to, const struct late_event *request, int column)
 {
-    sqlite_bind_int(handle, sql, at, (int64_t)request->seq);
-    sqlite_bind_int(handle, sql, at + 1, (int64_t)request->call_seq);
-    sqlite_bind_str(handle, sql, at + 2, request->session);
-    sqlite_bind_str(handle, sql, at + 3, request->thread);
-    sqlite_bind_str(handle, sql, at + 4, request->call);
+    if (column < 2)
+        tell_int(to, column == 0 ? request->seq : request->call_seq);
+    else
+        tell_str(to, column == 2 ? request->session : column == 3 ? request->thread : request->call);
 }
 
 static bool ends_group(const struct late_event *event) { return event->ends_group; }
 
-static void bind_group(struct sqlite_handle *handle, enum sqlite_sql sql, int at, const struct late_event *event)
+static void tell_group(struct sqlite3_context *to, const struct late_event *event, int column)
 {
-    sqlite_bind_int(handle, sql, at, (int64_t)event->seq);
-    sqlite_bind_blob(handle, sql, at + 1, &event->group);
+    if (column == 0)
+        tell_int(to, event->seq);
+    else
+        sqlite3_result_blob(to, event->group.bytes, DIGEST_BYTES, SQLITE_STATIC);
 }
 
-static const struct late_table groups = {SQL_LATE_GROUP, SQL_LATE_GROUP_16, 2, ends_group, bind_group};
-static const struct late_table of_sessions = {SQL_LATE_SESSION, SQL_LATE_SESSION_16, 4, any, bind_session};
-static const struct late_table calls = {SQL_LATE_CALL, SQL_LATE_CALL_16, 3, is_call, bind_call};
-static const struct late_table of_calls = {SQL_LATE_OF_CALL, SQL_LATE_OF_CALL_16, 3, any, bind_of_call};
-static const struct late_table open_requests = {SQL_LATE_OPEN, SQL_LATE_OPEN_16, 5, is_open, bind_open};
+static const struct late_table groups = {SQL_LATE_GROUP, ends_group, tell_group};
+static const struct late_table of_sessions = {SQL_LATE_SESSION, any, tell_session};
+static const struct late_table calls = {SQL_LATE_CALL, is_call, tell_call};
+static const struct late_table of_calls = {SQL_LATE_OF_CALL, any, tell_of_call};
+static const struct late_table open_requests = {SQL_LATE_OPEN, is_open, tell_open};
 
 static struct rc put_rows(struct sqlite_handle *handle, const struct late_table *table, struct late_event **events,
                           size_t count, struct err *err)
 {
-    const struct late_event *rows[LATE_ROWS];
-    int n = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (table->has(events[i]))
-            rows[n++] = events[i];
-        if (n < LATE_ROWS)
-            continue;
-        for (n = 0; n < LATE_ROWS; n++)
-            table->bind(handle, table->many, 1 + n * table->columns, rows[n]);
-        TRY(sqlite_run(handle, table->many, err));
-        n = 0;
-    }
-    for (int i = 0; i < n; i++) {
-        table->bind(handle, table->one, 1, rows[i]);
-        TRY(sqlite_run(handle, table->one, err));
-    }
-    return RC_OK;
+    struct sqlite_feed feed = {events, count, table->has, table->tell};
+    return sqlite_feed(handle, table->sql, feed, err);
 }
 
 /* The ends of chains; the runs are in the order of their sessions. */

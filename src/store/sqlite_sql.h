@@ -27,14 +27,9 @@ enum { BLOCK_SHIFT = 12 };
 #define OF_SESSION "session_events s CROSS JOIN events e ON e.seq BETWEEN s.seq AND s.seq + s.more"
 #define IN_BLOCK "seq IN (SELECT e.seq FROM " OF_SESSION " WHERE s.block = ?1 AND s.chain = ?2)"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
-/* A statement costs more than its row: events come two at once, and the tables that are filled late get several. With
- * OR FAIL a conflict ends the statement and leaves what it has done, so that SQLite need not copy pages before it: the
- * transaction is rolled back anyway. */
-enum { LATE_ROWS = 16 };
-#define FOUR(row) row ", " row ", " row ", " row
-#define LATE_TABLE(X, name, insert, row)          \
-    X(LATE_##name, FOR_WRITER, insert row)        \
-    X(LATE_##name##_16, FOR_WRITER, insert FOUR(FOUR(row)))
+/* A statement costs more than its row: events come several at once, and the tables that are filled late get all rows
+ * from a table in memory (sqlite_feed.c). With OR FAIL a conflict ends the statement and leaves what it has done, so
+ * that SQLite need not copy pages before it: the transaction is rolled back anyway. */
 /* In the order that the table has: otherwise SQLite copies each value of several rows once more. */
 #define EVENT_ADD_VALUES "INSERT OR FAIL INTO events(seq, chain, call_seq, session_id, thread_id, kind, at_ms, actor," \
     " call_id, data, hash, no) VALUES"
@@ -71,12 +66,14 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
       " (SELECT o.seq FROM call_events o WHERE o.call_seq = e.call_seq AND o.kind = 4)"                 \
       " FROM events e WHERE seq > ?1 ORDER BY seq")                                                     \
     X(LATE_HEAD, FOR_WRITER, "UPDATE chains SET last_seq = ?2, hash = ?3, no = ?4 WHERE first_seq = ?1") \
-    LATE_TABLE(X, SESSION, "INSERT OR FAIL INTO session_events(block, chain, seq, more) VALUES", "(?, ?, ?, ?)") \
-    LATE_TABLE(X, CALL, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) VALUES", "(?, ?, ?)")        \
-    LATE_TABLE(X, OF_CALL, "INSERT OR FAIL INTO call_events(call_seq, kind, seq) VALUES", "(?, ?, ?)")  \
-    LATE_TABLE(X, OPEN, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"       \
-      " thread_id, call_id, deadline_ms) VALUES", "(?, ?, ?, ?, ?, 0)")                                 \
-    LATE_TABLE(X, GROUP, "INSERT OR FAIL INTO groups(last_seq, hash) VALUES", "(?, ?)")                 \
+    X(LATE_SESSION, FOR_WRITER, "INSERT OR FAIL INTO session_events(block, chain, seq, more)"           \
+      " SELECT c0, c1, c2, c3 FROM nod_feed")                                                           \
+    X(LATE_CALL, FOR_WRITER, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) SELECT c0, c1, c2 FROM nod_feed") \
+    X(LATE_OF_CALL, FOR_WRITER, "INSERT OR FAIL INTO call_events(call_seq, kind, seq)"                  \
+      " SELECT c0, c1, c2 FROM nod_feed")                                                               \
+    X(LATE_OPEN, FOR_WRITER, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"  \
+      " thread_id, call_id, deadline_ms) SELECT c0, c1, c2, c3, c4, 0 FROM nod_feed")                   \
+    X(LATE_GROUP, FOR_WRITER, "INSERT OR FAIL INTO groups(last_seq, hash) SELECT c0, c1 FROM nod_feed") \
     X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(LATE_UNTIL, FOR_WRITER, "UPDATE meta SET value = ?1 WHERE name = 'indexed'")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \
