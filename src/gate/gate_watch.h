@@ -37,6 +37,7 @@ struct watcher {
     struct watcher *next, *prev;
     struct read *reading;
     bool live, stopped, failed;
+    bool postponed; /* its page could not be read while the store was away */
 };
 void gate_watch(struct gate *gate, struct watcher *watcher);
 void gate_watch_more(struct watcher *watcher);

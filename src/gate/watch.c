@@ -71,17 +71,18 @@ static void page_read(struct read *read)
             w->after = covered;
         w->live = covered == w->gate->core.delivered;
     }
-    bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* read again when the store is back */
-    w->failed = read->err.code != ERR_OK && !postponed;
-    if (!w->stopped && w->what->caught_up && !postponed)
+    w->postponed = read->err.code != ERR_OK && w->gate->store_away; /* read again when the store is back */
+    w->failed = read->err.code != ERR_OK && !w->postponed;
+    if (!w->stopped && w->what->caught_up && !w->postponed)
         w->what->caught_up(w);
     read_free(read);
 }
 
-/* Asks for the next page, unless the watcher is live or a page is under way. */
+/* Asks for the next page, unless the watcher is live, a page is under way, or it waits for the store: owners ask
+ * whenever what they sent has left, which a heartbeat does, too. */
 void gate_watch_more(struct watcher *w)
 {
-    if (w->live || w->reading || w->stopped)
+    if (w->live || w->reading || w->stopped || w->postponed)
         return;
     w->reading = read_new_of((struct read){.kind = READ_EVENTS, .session = w->what->session, .thread = w->what->thread,
                                            .kinds = w->what->kinds, .after = w->after, .limit = PAGE_EVENTS});
@@ -180,6 +181,7 @@ void watch_away(struct gate *gate, bool away)
     for (size_t i = 0, count = gate->watcher_count; i < count; i++) {
         if (all[i]->what->away)
             all[i]->what->away(all[i], away);
+        all[i]->postponed = all[i]->postponed && away;
         if (!away && all[i]->what->caught_up)
             all[i]->what->caught_up(all[i]);
     }

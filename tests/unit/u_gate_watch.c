@@ -214,6 +214,8 @@ static void a_page_waits_for_the_store(void **state)
     assert_true(one.was_away);
     store_fails(asked_of_store());
     assert_true(!one.watcher.failed && one.pages == 0);
+    gate_watch_more(&one.watcher); /* a heartbeat has left */
+    assert_null(asked_of_store());
     watch_away(&gate, false);
     assert_true(!one.was_away && one.pages == 1);
     gate_watch_more(&one.watcher);
