@@ -7,6 +7,9 @@
 
 struct exchange;
 
+/* A schema in a row of the tables: SCHEMA({"type": "object", …}). */
+#define SCHEMA(...) #__VA_ARGS__
+
 #define ROUTES(R)   \
     ROUTES_CALLS(R) \
     ROUTES_ADMIN(R)

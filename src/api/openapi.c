@@ -22,14 +22,19 @@ static void put_stream(struct json_out *out, const char *schema)
     json_members(out, J_OBJECT("text/event-stream", J_OBJECT("schema", J("type", "string"), J("x-data", schema))));
 }
 
-/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}}. `stream`: the schema of a stream's data;
- * NULL: the answer is never a stream. */
+/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}}, or with the schema itself where the row has
+ * it. `stream`: the schema of a stream's data; NULL: the answer is never a stream. */
 static void put_content(struct json_out *out, const char *schema, const char *stream)
 {
     char pointer[128];
     (void)snprintf(pointer, sizeof pointer, "#/components/schemas/%s", schema);
     json_open_member(out, "content", '{');
-    json_members(out, J_OBJECT("application/json", J_OBJECT("schema", J("$ref", pointer))));
+    json_open_member(out, "application/json", '{');
+    if (schema[0] == '{')
+        json_member_raw(out, "schema", str_of(schema));
+    else
+        json_members(out, J_OBJECT("schema", J("$ref", pointer)));
+    json_close(out, '}');
     if (stream)
         put_stream(out, stream);
     json_close(out, '}');

@@ -1,7 +1,7 @@
 /* The routes of tokens, rules, channels, keys and the server itself: a new route is one row. Included by handlers.h.
  *
  *    name of the operation (its function is api_NAME), method, path, right, body, summary, query parameters, schema of
- *    the body, status, schema of the answer */
+ *    the body, status, schema of the answer. A schema is a name of schemas.json, or SCHEMA({…}) */
 #ifndef API_ROUTES_ADMIN_H
 #define API_ROUTES_ADMIN_H
 
@@ -57,7 +57,8 @@
     R(approvals_seen, "POST", "/api/approvals/seen", WIDE(DECIDE), BODY_OBJECT,                                       \
       "Say that a person looks at these calls: messages to that person about them wait", "", "SeenCalls", 200, NULL)  \
     R(push_key, "GET", "/api/push/key", WIDE(DECIDE), BODY_NONE,                                                      \
-      "The key that browsers need to subscribe to push messages", "", NULL, 200, "PushKey")                           \
+      "The key that browsers need to subscribe to push messages", "", NULL, 200,                                      \
+      SCHEMA({"type": "object", "required": ["publicKey"], "properties": {"publicKey": {"type": "string"}}}))         \
     R(push_subscribe, "POST", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT,                                         \
       "This browser wants push messages", "", "PushSubscription", 201, NULL)                                          \
     R(push_unsubscribe, "DELETE", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT,                                     \

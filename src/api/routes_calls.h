@@ -1,7 +1,7 @@
 /* The routes of sessions, calls, answers and events: a new route is one row. Included by handlers.h.
  *
  *    name of the operation (its function is api_NAME), method, path, right, body, summary, query parameters, schema of
- *    the body, status, schema of the answer */
+ *    the body, status, schema of the answer. A schema is a name of schemas.json, or SCHEMA({…}) */
 #ifndef API_ROUTES_CALLS_H
 #define API_ROUTES_CALLS_H
 

@@ -58,7 +58,9 @@ static const struct tool_entry tools[] = {
 const struct tool_entry *tool_entry_find(struct str name)
 {
     char first = str_empty(name) ? '\0' : name.p[0]; /* most names differ in their first letter */
-    return ROW_VALUE(tools, row, row->name[0] == first && str_is(name, row->name), row, NULL);
+    const struct tool_entry *entry = ROW_VALUE(tools, row, row->name[0] == first && str_is(name, row->name), row, NULL);
+    const struct executor *executor = entry ? NULL : executor_find(name);
+    return executor ? executor->known : entry;
 }
 
 const struct tool_entry *tool_entry_at(size_t number)
@@ -66,8 +68,8 @@ const struct tool_entry *tool_entry_at(size_t number)
     return number < sizeof tools / sizeof *tools ? &tools[number] : NULL;
 }
 
-/* Facts are for the judge: they name what the call would touch, and come from the input alone. A tool that is not in
- * the table has no class, so that only rules about its name can match it. */
+/* Facts are for the judge: they name what the call would touch, and come from the input alone. A tool that has no row
+ * has no class, so that only rules about its name can match it. */
 struct tool_facts tool_facts(struct str name, const struct json *input)
 {
     const struct tool_entry *tool = tool_entry_find(name);

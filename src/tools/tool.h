@@ -1,8 +1,8 @@
 /* Internals of tools/; include it there only.
  *
- * To let Nod do a tool: one file with a `const struct executor`, its name in EXECUTORS below. `run` does it; `plan`
- * (only for tools that change one file) says what the file would become, and both the preview and the change are
- * made from that. Input has been checked against the schema before either is called.
+ * To let Nod do a tool: one file with a `const struct executor`, its name in EXECUTORS below. `known` is its class for
+ * rules, `run` does it; `plan` (only for tools that change one file) says what the file would become, and both the
+ * preview and the change are made from that. Input has been checked against the schema before either is called.
  */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
@@ -36,6 +36,7 @@ struct executor {
     const char *name;
     const char *description;
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
+    const struct tool_entry *known; /* its row, when catalog.c has none of its name; may be NULL */
     bool looks;           /* changes nothing */
     bool files;           /* works on files of the session's folder: done by the executor process, if there is one */
     bool elsewhere;       /* the caller executes it itself, once it is allowed */
