@@ -22,7 +22,7 @@ static void put_stream(struct json_out *out, const char *schema)
     json_members(out, J_OBJECT("text/event-stream", J_OBJECT("schema", J("type", "string"), J("x-data", schema))));
 }
 
-/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}}, or with the schema itself where the row has
+/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}}, or the schema itself, where the row has
  * it. `stream`: the schema of a stream's data; NULL: the answer is never a stream. */
 static void put_content(struct json_out *out, const char *schema, const char *stream)
 {
