@@ -263,17 +263,6 @@ bool effect_leaves_project(struct str text)
     return absolute ? STR_IN(first, roots) : above > 0;
 }
 
-/* The part of a word for text that may be a path: all of it, or the value of an option, behind = or one letter. */
-static struct str possible_path(struct str value)
-{
-    size_t equals = str_find(value, '=');
-    if (!is_option(value))
-        return value;
-    if (equals < value.n)
-        return str_sub(value, equals + 1, value.n);
-    return is_long_option(value) ? STR_NONE : str_sub(value, 2, value.n);
-}
-
 /* Whether the word is a URL. Schemes of object stores and databases (s3:, postgres:) do not count: programs that
  * take them are there to talk to them. */
 static bool is_address(struct str value)
@@ -289,10 +278,25 @@ static bool is_address(struct str value)
     return !STR_IN(scheme, own);
 }
 
+/* The part of a word for text that may be a path: all of it, or the value of an option, behind = or one letter; of
+ * `--define=a=../b` the last. `@` in front says that a file has the words. */
+static struct str possible_path(struct str value)
+{
+    size_t equals = str_find(value, '=');
+    if (is_option(value) && equals < value.n)
+        value = str_sub(value, equals + 1, value.n);
+    else if (is_option(value))
+        value = is_long_option(value) ? STR_NONE : str_sub(value, 2, value.n);
+    for (equals = str_find(value, '='); equals < value.n && !is_address(value) && !effect_leaves_project(value);
+         equals = str_find(value, '='))
+        value = str_sub(value, equals + 1, value.n);
+    return str_starts(value, STR("@")) ? str_sub(value, 1, value.n) : value;
+}
+
 /* A program that does more than reading, and of which only a help text is known: its words may be more than text. */
 static void role_text(struct effects *e, size_t word, struct str value, bool by_option)
 {
-    if (value.n < 3 || (e->row->styles & STYLE_READS) || e->row->reader == READER_GIT ||
+    if ((value.n < 3 && !str_is(value, "..")) || (e->row->styles & STYLE_READS) || e->row->reader == READER_GIT ||
         str_find(value, ' ') < value.n)
         return;
     struct str path, key = str_cut(value, '=', &path), named = possible_path(value);
