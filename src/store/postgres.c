@@ -358,11 +358,22 @@ static struct rc settle_in(struct postgres_handle *handle, struct err *err)
     return handle->lent ? RC_OK : postgres_ask(handle, "SELECT " SETTINGS("false"), &done, err);
 }
 
+/* A process of the server gives memory back to the system when 128 KB of it are free, and takes it again page by page
+ * for the next group. glibc does so until the process has freed a larger piece once: then it keeps twice as much. */
+static struct rc keep_memory(struct postgres_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(done);
+    return handle->lent || handle->role == BACKEND_READER
+               ? RC_OK
+               : postgres_ask(handle, "SELECT octet_length(repeat(' ', 4 << 20))", &done, err);
+}
+
 /* A new connection, ready for statements. Only the writer migrates, once per handle. */
 static struct rc set_up(struct postgres_handle *handle, struct err *err)
 {
     TRY(connect_once(handle, err));
     TRY(settle_in(handle, err));
+    TRY(keep_memory(handle, err));
     TRY(check_schema(handle, err));
     if (handle->role == BACKEND_WRITER && !handle->migrated) {
         TRY(postgres_migrate(handle, err));
