@@ -103,8 +103,9 @@ static bool is_file_tool(const struct tool_facts *facts)
     return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
 }
 
-/* A folder of the session as it is named and with its links resolved; empty when it has none. */
-static struct place place_from(struct judging *j, struct str named, path_look *look)
+/* A folder of the session as it is named and with its links resolved (NULL: as if it had none); empty when it has no
+ * such folder. */
+struct place place_from(struct judging *j, struct str named, path_look *look)
 {
     struct str normal, normal_real;
     if (str_empty(named) || !path_normal(j->arena, STR_NONE, STR_NONE, named, &normal))
@@ -128,7 +129,8 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
     j->places.cwd = place_from(j, question->cwd, look);
     j->places.project =
         str_eq(question->root, question->cwd) ? j->places.cwd : place_from(j, question->root, look);
-    j->places.home = place_from(j, question->home, look);
+    j->places.home = place_from(j, question->home, NULL);
+    j->home_look = look;
     if (str_empty(j->places.project.named))
         j->places.project = j->places.cwd;
     if (str_empty(j->places.cwd.named))

@@ -36,7 +36,8 @@ struct judging {
     struct arena *arena;
     const struct question *q;
     const struct rule_set *set; /* never NULL */
-    struct places places;
+    struct places places;       /* where home really is, only judge_path.c knows */
+    path_look *home_look;       /* how to find it out; NULL: it is known, or nothing may be looked up */
     bool elsewhere;             /* the call would run outside the session's folder */
     struct stop stop;
     const char *unknown;        /* the reason why the command was not understood; NULL: it was */
@@ -86,6 +87,7 @@ void judge_note_used(struct judging *j, const struct compiled *rule);
 /* ---- paths: judge_path.c ---- */
 
 /* The path that a word or an input names, with the links it goes through; false: it cannot be known. */
+struct place place_from(struct judging *j, struct str named, path_look *look);
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place);
 /* For reads and edits: place_stops notes every rule against the place, place_covered finds one that allows it. */
 void place_stops(struct judging *j, const struct place *place, struct str family);

@@ -11,11 +11,21 @@
 
 /* ---- places ---- */
 
+/* Looks up where the links of the home folder lead. Whoever compares real paths with the places calls it first; most
+ * calls name no path, and need no look at the disk for it. */
+static void look_home_up(struct judging *j)
+{
+    if (j->home_look)
+        j->places.home = place_from(j, j->q->home, j->home_look);
+    j->home_look = NULL;
+}
+
 /* The path with the symbolic links of cwd, project and home resolved. */
 static struct str through_places(struct judging *j, struct str path)
 {
     const struct place *const places[] = {&j->places.cwd, &j->places.project, &j->places.home};
     struct str rest;
+    look_home_up(j);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (str_empty(places[i]->named) || str_eq(places[i]->named, places[i]->real))
             continue;
@@ -200,6 +210,7 @@ static void search_path(struct path_search *s, bool real)
 static void search(struct path_search *s)
 {
     struct rule_key any = {.kind = KEY_ANY_PATH, .first = s->who};
+    look_home_up(s->j);
     search_path(s, false);
     /* A link may lead to a place that a rule forbids by its real name. */
     if (s->side == SIDE_STOP && !str_eq(s->place->named, s->place->real))
