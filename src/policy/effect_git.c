@@ -81,8 +81,10 @@ static void study_words(struct studying *s, size_t at)
 {
     CHECK(at < s->count);
     for (size_t i = at + 1; i < s->count; i++) {
-        struct str text = s->words[i].text;
-        if (has_running_address(text) || has_running_address(s->words[i].raw))
+        struct str text = s->words[i].text, raw = s->words[i].raw;
+        /* The text of a plain word, or of one in one pair of quotes, is a piece of the line: what it has, that has. */
+        bool within = text.p >= raw.p && text.p + text.n <= raw.p + raw.n;
+        if (has_running_address(raw) || (!within && has_running_address(text)))
             act_other(s, i, "an address of this kind runs a command");
         /* gpg makes its folder in the home folder, and may ask a key server. */
         if (str_starts(text, STR("--show-s")) || (is_option(text) && str_has(text, STR("%G"))))
@@ -154,10 +156,9 @@ void effect_git_contents(struct effects *e)
     for (size_t i = 2; i < e->s->count && str_is(name, "show"); i++)
         if (word_is(&e->s->words[i], "--stdin")) /* echo HEAD:.env | git show --stdin */
             act_other(e->s, i, "it shows the files that its standard input names");
-    bool always = STR_IN(name, show_always) && !e->names_only;
-    bool able = STR_IN(name, show_always) || STR_IN(name, show_by_option);
-    bool shows = always || (able && e->shows);
-    bool copies = STR_IN(name, copy_all) && copies_to_folder(e);
+    bool always = STR_IN(name, show_always);
+    bool shows = (always && !e->names_only) || (e->shows && (always || STR_IN(name, show_by_option)));
+    bool copies = copies_to_folder(e) && STR_IN(name, copy_all);
     if (!shows && !copies)
         return;
     /* `git show HEAD:src/a.c` shows this file; of a folder only its names. */
