@@ -43,17 +43,38 @@ static inline void comma(struct json_out *out)
     out->comma = true;
 }
 
+static __attribute__((noinline)) void put_two_where_no_room_is(struct buf *buf, char first, char second)
+{
+    if (first)
+        put_byte(buf, first);
+    put_byte(buf, second);
+}
+
+/* One or two bytes; `first` is left out when it is NUL. Mostly there is room: then nothing is called. */
+static inline void put_two(struct buf *buf, char first, char second)
+{
+    if (!fits(buf, 2)) {
+        put_two_where_no_room_is(buf, first, second);
+        return;
+    }
+    char *to = buf->p + buf->n;
+    *to = first;
+    to += first != 0;
+    *to = second;
+    buf->n = (size_t)(to + 1 - buf->p);
+}
+
 void json_open(struct json_out *out, char bracket)
 {
-    comma(out);
-    put_byte(out->buf, bracket);
+    char before = out->comma ? ',' : 0;
     out->comma = false;
+    put_two(out->buf, before, bracket);
 }
 
 void json_close(struct json_out *out, char bracket)
 {
-    put_byte(out->buf, bracket);
     out->comma = true;
+    put_two(out->buf, 0, bracket);
 }
 
 /* The letter behind the backslash, 0 when the byte has none. */
@@ -217,10 +238,10 @@ void json_put_str(struct json_out *out, struct str value)
     size_t n = utf8_copy_plain(to, value);
     to[n] = '"';
     buf->n = (size_t)(to + n - buf->p);
-    if (n < value.n)
-        put_escaped(buf, value, n);
-    else
+    if (n == value.n)
         buf->n++;
+    else
+        put_escaped(buf, value, n);
 }
 
 static __attribute__((noinline)) void key_where_no_room_is(struct json_out *out, struct str key)
@@ -265,24 +286,29 @@ void json_key_plain(struct json_out *out, struct str key)
     out->comma = false;
 }
 
+static __attribute__((noinline)) void text_where_no_room_is(struct json_out *out, struct str key, struct str value)
+{
+    json_key_plain(out, key);
+    json_put_str(out, value);
+}
+
 void json_text_plain(struct json_out *out, struct str key, struct str value)
 {
     struct buf *buf = out->buf;
     if (key.n > SHORT_KEY_BYTES || value.n > AT_ONCE_BYTES || !fits(buf, key.n + value.n + 6)) {
-        json_key_plain(out, key);
-        json_put_str(out, value);
+        text_where_no_room_is(out, key, value);
         return;
     }
     char *to = copy_key(buf->p + buf->n, key, out->comma);
+    out->comma = true;
     *to++ = '"';
     size_t n = utf8_copy_plain(to, value);
     to[n] = '"';
     buf->n = (size_t)(to + n - buf->p);
-    if (n < value.n)
-        put_escaped(buf, value, n);
-    else
+    if (n == value.n)
         buf->n++;
-    out->comma = true;
+    else
+        put_escaped(buf, value, n); /* at the end, so that nothing is kept over a call */
 }
 
 void json_key_str(struct json_out *out, struct str key)
