@@ -62,34 +62,48 @@ static inline bool copy_bare(char *to, struct str s)
     return utf8_first_of_16(quoted) == 16;
 }
 
-/* In quotes where it needs them; `before`, which is short, stands in front. */
-static void put_text(struct buf *line, struct str before, struct str s)
+/* A line while it is written: `at` is where the next byte goes, with room for all that is left if none of it needs
+ * quotes. */
+struct log_writing {
+    struct buf *buf;
+    char *at;
+    size_t most; /* bytes of the whole line without quotes */
+};
+
+static void put_otherwise(struct log_writing *line, struct str text, const struct log_field *number)
 {
-    char *to = buf_room(line, before.n + s.n);
-    if (!to)
-        return;
-    memcpy(to, before.p, before.n);
-    line->n += before.n;
-    if (copy_bare(to + before.n, s)) {
-        line->n += s.n;
+    line->buf->n = (size_t)(line->at - line->buf->p);
+    if (number) {
+        buf_i64(line->buf, number->number);
     } else {
-        struct json_out out = json_out(line);
-        json_put_str(&out, s);
+        struct json_out out = json_out(line->buf);
+        json_put_str(&out, text);
     }
+    line->at = buf_room(line->buf, line->most);
+    CHECK(line->at);
 }
 
-/* " key=", in one piece. */
-static inline struct str put_key(char *to, const struct log_field *field)
+/* In quotes where it needs them. */
+static inline void put_text(struct log_writing *line, struct str s)
 {
-    CHECK(field->key_bytes <= KEY_BYTES_MAX);
-    to[0] = ' ';
-    memcpy(to + 1, field->key, field->key_bytes);
-    to[1 + field->key_bytes] = '=';
-    return (struct str){to, field->key_bytes + 2};
+    if (copy_bare(line->at, s))
+        line->at += s.n;
+    else
+        put_otherwise(line, s, NULL);
+}
+
+/* Bytes that need no quotes; few, so that they are copied without a call. */
+static inline void put_few(struct log_writing *line, struct str s)
+{
+    if (s.n <= 16)
+        utf8_copy_short(line->at, s);
+    else
+        memcpy(line->at, s.p, s.n);
+    line->at += s.n;
 }
 
 /* The same second is written again and again. Each thread has its own. */
-static void put_time(struct buf *line, int64_t now_ms)
+static void put_time(struct log_writing *line, int64_t now_ms)
 {
     static _Thread_local char stamp[STAMP_BYTES];
     static _Thread_local int64_t second = -1;
@@ -104,35 +118,50 @@ static void put_time(struct buf *line, int64_t now_ms)
         stamp[MS_AT + 1] = (char)('0' + ms / 10 % 10);
         stamp[MS_AT + 2] = (char)('0' + ms % 10);
     }
-    buf_put(line, (struct str){stamp, BYTES});
+    memcpy(line->at, "time=", 5);
+    memcpy(line->at + 5, stamp, BYTES);
+    line->at += 5 + BYTES;
 }
 
-static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
+static size_t most_bytes(struct str what, const struct log_field *fields)
+{
+    enum { BEGINNING = 100, NUMBER = 21 }; /* the time and the level; a number with its sign */
+    size_t most = BEGINNING + what.n;
+    for (; fields->key; fields++)
+        most += 2 + fields->key_bytes + (fields->is_number ? NUMBER : shortened(fields->text).n);
+    return most;
+}
+
+static void plain_line(struct buf *buf, int64_t now_ms, enum log_level level, struct str what,
                        const struct log_field *fields)
 {
-    char key[KEY_BYTES_MAX + 2] NOT_ZEROED;
-    buf_put(line, STR("time="));
-    put_time(line, now_ms);
-    put_text(line, beginnings[level], str_of(what));
+    size_t most = most_bytes(what, fields);
+    struct log_writing line = {.buf = buf, .at = buf_room(buf, most), .most = most};
+    CHECK(line.at);
+    put_time(&line, now_ms);
+    put_few(&line, beginnings[level]);
+    put_text(&line, what);
     for (; fields->key; fields++) {
-        struct str begins = put_key(key, fields);
-        if (!fields->is_number) {
-            put_text(line, begins, shortened(fields->text));
-            continue;
-        }
-        buf_put(line, begins);
-        buf_i64(line, fields->number);
+        CHECK(fields->key_bytes <= KEY_BYTES_MAX);
+        *line.at++ = ' ';
+        put_few(&line, (struct str){fields->key, fields->key_bytes});
+        *line.at++ = '=';
+        if (fields->is_number)
+            put_otherwise(&line, STR_NONE, fields);
+        else
+            put_text(&line, shortened(fields->text));
     }
+    buf->n = (size_t)(line.at - buf->p);
 }
 
-static void json_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
+static void json_line(struct buf *line, int64_t now_ms, enum log_level level, struct str what,
                       const struct log_field *fields)
 {
     struct json_out out = json_out(line);
     json_open(&out, '{');
     json_member_time(&out, "time", now_ms);
     json_member(&out, "level", str_of(names[level]));
-    json_member(&out, "msg", str_of(what));
+    json_member(&out, "msg", what);
     for (; fields->key; fields++) {
         json_key(&out, fields->key);
         if (fields->is_number)
@@ -204,7 +233,7 @@ void log_write(enum log_level level, const char *what, const struct log_field *f
     BUF_SCOPE(line, LINE_BYTES_MAX);
     (void)clock_gettime(CLOCK_REALTIME, &now);
     int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    (json_lines ? json_line : plain_line)(&line, now_ms, level, what, fields);
+    (json_lines ? json_line : plain_line)(&line, now_ms, level, str_of(what), fields);
     buf_putc(&line, '\n');
     CHECK(!line.over);
     put_line(level, buf_str(&line));
