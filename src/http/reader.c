@@ -72,32 +72,38 @@ static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool 
 }
 
 /* Whether llhttp does nothing with a field of this name but to look at its letters, which header_check.c has done more
- * strictly. Those that it acts on begin with a C, P, T or U. */
+ * strictly. Those that it acts on have these first letters and lengths. */
 static bool means_nothing(struct str name)
 {
     switch (str_lower(name.p[0])) {
-    case 'c': return str_same_letters(name, STR("content-type"));
-    case 'p': case 't': return false;
-    case 'u': return str_same_letters(name, STR("user-agent"));
+    case 'c': return name.n != sizeof "connection" - 1 && name.n != sizeof "content-length" - 1;
+    case 'p': return name.n != sizeof "proxy-connection" - 1;
+    case 't': return name.n != sizeof "transfer-encoding" - 1;
+    case 'u': return name.n != sizeof "upgrade" - 1;
     default: return true;
     }
 }
 
-/* llhttp reads the request line and all fields that could say where the message ends. */
+/* llhttp reads the request line, with "/" for its target, of whose letters header_check.c has seen more, and all fields
+ * that could say where the message ends. They are put together, because it takes one piece quicker than several. */
 static struct rc feed_parser_head(struct http_reader *reader, struct str block, const struct http_head *head,
                                   struct err *err)
 {
-    size_t from = 0;
+    const char *end = block.p + block.n - 2; /* of the last field */
+    const char *fields = head->header_count ? head->headers[0].name.p : end;
+    const char *target = head->target.p + 1, *behind = head->target.p + head->target.n;
+    char *text = arena_bytes(&reader->request.spare, block.n), *to = text;
+    (void)str_pack(&to, (struct str){block.p, (size_t)(target - block.p)});
+    (void)str_pack(&to, (struct str){behind, (size_t)(fields - behind)});
     for (size_t i = 0; i < head->header_count; i++) {
-        if (!means_nothing(head->headers[i].name))
-            continue;
-        bool more = i + 1 < head->header_count;
-        size_t line = (size_t)(head->headers[i].name.p - block.p);
-        if (from < line)
-            TRY(feed_parser(reader, str_sub(block, from, line), false, err));
-        from = more ? (size_t)(head->headers[i + 1].name.p - block.p) : block.n - 2;
+        const struct http_header *field = &head->headers[i];
+        const char *next = i + 1 < head->header_count ? field[1].name.p : end;
+        if (!means_nothing(field->name))
+            (void)str_pack(&to, (struct str){field->name.p, (size_t)(next - field->name.p)});
     }
-    return feed_parser(reader, str_sub(block, from, block.n), !head->chunked && head->content_length == 0, err);
+    (void)str_pack(&to, STR("\r\n"));
+    bool last = !head->chunked && head->content_length == 0;
+    return feed_parser(reader, (struct str){text, (size_t)(to - text)}, last, err);
 }
 
 /* Cuts the target at '?' and decodes the path. Handlers keep parts of it, so it outlives the head. */

@@ -1,8 +1,8 @@
 /* Bytes become one request. No sockets here: the connection feeds it, and so do the tests and the fuzzer.
  *
  * A reader gathers the header block, has it checked (header_check.h), and then lets llhttp read the same bytes, without
- * the fields that mean nothing to it: two readers, and where they do not agree about the end of the message it is
- * refused.
+ * the target and the fields that mean nothing to it: two readers, and where they do not agree about the end of the
+ * message it is refused.
  * The reader is the request: it lives on until the request is answered or dropped.
  */
 #ifndef HTTP_READER_H
