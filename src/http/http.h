@@ -107,7 +107,8 @@ void http_server_free(struct http_server *server);
 struct http_figures http_figures(const struct http_server *server);
 
 /* ---- one request ---- */
-struct str http_header(const struct http_request *request, const char *name); /* STR_NONE: not there */
+struct str http_header_str(const struct http_request *request, struct str name); /* STR_NONE: not there */
+#define http_header(request, name) http_header_str((request), str_of(name)) /* of a length known to the compiler */
 struct str http_cookie(const struct http_request *request, struct str name); /* likewise */
 bool http_peer(const struct http_request *request, uint32_t *ret_uid, int *ret_pid); /* false: no Unix socket */
 uint64_t *http_mark(const struct http_request *request); /* the handlers' own, 0 at first; NULL: no Unix socket */
@@ -187,9 +188,8 @@ bool http_client_peer(struct http_client *client, uint32_t *ret_uid);
 void http_client_free(struct http_client *client);
 /* timeout_ms covers the whole exchange, 0: none. ERR_UNAVAILABLE when the server cannot be reached or went
  * away before it answered. */
-struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,
-                           struct str target, struct str body, int64_t timeout_ms,
-                           struct http_response *ret_response, struct err *err);
+struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method, struct str target,
+                           struct str body, int64_t timeout_ms, struct http_response *ret_response, struct err *err);
 /* Whether the last call was sent and its connection ended before the answer: the server may have kept it. */
 bool http_client_cut(const struct http_client *client);
 /* Reads an event stream: `event` is called with each event's id and data until it returns false. */

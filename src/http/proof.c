@@ -13,9 +13,10 @@ struct digest proof_verifier(struct str token) { return sign_mac(token, STR("nod
 /* False: the header is absent or has another form; nothing is checked yet. */
 bool proof_claim_read(const struct http_request *request, struct proof_claim *ret_claim)
 {
-    struct str mac, rest, scheme = str_cut(http_header(request, "authorization"), ' ', &rest);
-    if (!str_same_letters(scheme, STR("nod")))
-        return false;
+    struct str mac, rest, header = http_header(request, "authorization");
+    if (header.n < 4 || header.p[3] != ' ' || !str_same_letters(str_sub(header, 0, 3), STR("nod")))
+        return false; /* mostly a token follows another word */
+    rest = str_sub(header, 4, header.n);
     struct proof_claim claim;
     struct digest unused;
     claim.token_id = str_cut(rest, ' ', &rest);

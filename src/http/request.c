@@ -48,12 +48,14 @@ struct rc http_decode(struct arena *arena, struct str s, enum http_decode how, s
     return RC_OK;
 }
 
-struct str http_header(const struct http_request *request, const char *name)
+/* Names of one length mostly differ in the first letter. */
+struct str http_header_str(const struct http_request *request, struct str name)
 {
-    struct str wanted = str_of(name);
-    for (size_t i = 0; i < request->header_count; i++)
-        if (request->headers[i].name.n == wanted.n && str_same_letters(request->headers[i].name, wanted))
+    for (size_t i = 0; i < request->header_count; i++) {
+        struct str given = request->headers[i].name;
+        if (given.n == name.n && str_lower(given.p[0]) == str_lower(name.p[0]) && str_same_letters(given, name))
             return request->headers[i].value;
+    }
     return STR_NONE;
 }
 
@@ -74,6 +76,9 @@ struct rc http_query(struct http_request *request, const char *name, bool *ret_t
                      struct err *err)
 {
     CHECK(name && ret_there && ret_value);
+    *ret_there = false;
+    if (str_empty(request->query))
+        return RC_OK;
     struct str wanted = str_of(name);
     struct str rest = request->query;
     while (rest.n) {
@@ -89,6 +94,5 @@ struct rc http_query(struct http_request *request, const char *name, bool *ret_t
         *ret_there = true;
         return RC_OK;
     }
-    *ret_there = false;
     return RC_OK;
 }
