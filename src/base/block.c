@@ -12,8 +12,8 @@ struct kept_block {
 static const size_t sizes[] = {BLOCK_FIRST_BYTES, BLOCK_SMALL_BYTES, BLOCK_REQUEST_BYTES, BLOCK_APPEND_BYTES,
                                BLOCK_LARGE_BYTES};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-/* As many as are in use while 64 calls wait to be committed; of the large ones fewer, because of their size. */
-static const unsigned kept_most[SIZES] = {64, 64, 64, 16, 16};
+/* As many as are in use while 64 calls wait to be committed; of the large ones, which nobody holds for long, fewer. */
+static const unsigned kept_most[SIZES] = {64, 64, 64, 64, 16};
 /* So many of each a thread keeps while it rests: one request, and what it hands on, need no more. */
 enum { KEPT_AT_REST = 4 };
 
