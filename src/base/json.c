@@ -512,18 +512,11 @@ bool json_i64(const struct json *number, int64_t *ret_value)
     return true;
 }
 
-/* The member of this name; NULL when it is absent or null. */
-static const struct json *wanted(const struct json *object, const char *key)
-{
-    const struct json *member = json_get(object, key);
-    return member && member->type != JSON_NULL ? member : NULL;
-}
-
-struct rc json_want_str(const struct json *object, const char *key, size_t bytes_max, struct str *ret_text,
+/* The parts of json_want_… behind the search; `key` is for the words of an error. */
+struct rc json_take_str(const struct json *member, const char *key, size_t bytes_max, struct str *ret_text,
                         struct err *err)
 {
-    const struct json *member = wanted(object, key);
-    if (!member)
+    if (member->type == JSON_NULL)
         return RC_OK;
     if (member->type != JSON_STRING)
         return err_set(err, ERR_INVALID, "\"%s\" must be a string", key);
@@ -533,12 +526,11 @@ struct rc json_want_str(const struct json *object, const char *key, size_t bytes
     return RC_OK;
 }
 
-struct rc json_want_i64(const struct json *object, const char *key, int64_t min, int64_t max,
+struct rc json_take_i64(const struct json *member, const char *key, int64_t min, int64_t max,
                         int64_t *ret_value, struct err *err)
 {
-    const struct json *member = wanted(object, key);
     int64_t value;
-    if (!member)
+    if (member->type == JSON_NULL)
         return RC_OK;
     if (!json_i64(member, &value) || value < min || value > max)
         return err_set(err, ERR_INVALID, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64, key,
@@ -547,10 +539,9 @@ struct rc json_want_i64(const struct json *object, const char *key, int64_t min,
     return RC_OK;
 }
 
-struct rc json_want_bool(const struct json *object, const char *key, bool *ret_value, struct err *err)
+struct rc json_take_bool(const struct json *member, const char *key, bool *ret_value, struct err *err)
 {
-    const struct json *member = wanted(object, key);
-    if (!member)
+    if (member->type == JSON_NULL)
         return RC_OK;
     if (member->type != JSON_TRUE && member->type != JSON_FALSE)
         return err_set(err, ERR_INVALID, "\"%s\" must be true or false", key);
@@ -558,11 +549,10 @@ struct rc json_want_bool(const struct json *object, const char *key, bool *ret_v
     return RC_OK;
 }
 
-struct rc json_want_object(const struct json *object, const char *key, const struct json **ret_value,
+struct rc json_take_object(const struct json *member, const char *key, const struct json **ret_value,
                            struct err *err)
 {
-    const struct json *member = wanted(object, key);
-    if (!member)
+    if (member->type == JSON_NULL)
         return RC_OK;
     if (member->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "\"%s\" must be an object", key);

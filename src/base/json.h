@@ -50,15 +50,8 @@ bool json_bool(const struct json *object, const char *key, bool otherwise);
 /* An integer that fits and was written without fraction or exponent. */
 bool json_i64(const struct json *number, int64_t *ret_value);
 
-/* Typed reading of a request: absent is fine and leaves *ret alone; a wrong type is ERR_INVALID with
- * words that name the field. `null` counts as absent. */
-struct rc json_want_str(const struct json *object, const char *key, size_t bytes_max, struct str *ret_text,
-                        struct err *err);
-struct rc json_want_i64(const struct json *object, const char *key, int64_t min, int64_t max,
-                        int64_t *ret_value, struct err *err);
-struct rc json_want_bool(const struct json *object, const char *key, bool *ret_value, struct err *err);
-struct rc json_want_object(const struct json *object, const char *key, const struct json **ret_value,
-                           struct err *err);
+/* Typed reading of a request. */
+#include "base/json_want.h"
 
 /* Whether objects and arrays are nested in it more than `levels` deep. */
 bool json_deeper(const struct json *value, unsigned levels);
