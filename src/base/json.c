@@ -24,10 +24,17 @@ static struct rc bad(struct json_reader *r, const char *what)
     return err_set(r->err, ERR_INVALID, "not valid JSON: %s at byte %zu", what, (size_t)(r->at - r->start));
 }
 
-static void skip_blanks(struct json_reader *r)
+static __attribute__((noinline)) void skip_some_blanks(struct json_reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
         r->at++;
+}
+
+/* Mostly there is none. */
+static inline void skip_blanks(struct json_reader *r)
+{
+    if (r->at < r->end && (unsigned char)*r->at <= ' ')
+        skip_some_blanks(r);
 }
 
 static bool digit(const struct json_reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
@@ -126,11 +133,6 @@ static struct rc read_escape(struct json_reader *r, char **to)
 /* Bytes that stand for themselves, up to a quote or backslash. */
 static struct rc skip_plain(struct json_reader *r)
 {
-    /* Most are short: their end is seen without a call. */
-    size_t near = r->end - r->at >= 16 ? utf8_plain_of_16(utf8_load_16(r->at)) : 0;
-    r->at += near;
-    if (near && near < 16 && *r->at == '"')
-        return RC_OK;
     r->at += utf8_plain((struct str){r->at, (size_t)(r->end - r->at)});
     while (r->at < r->end) {
         unsigned char c = (unsigned char)*r->at;
@@ -163,31 +165,42 @@ static const char *find_close(const char *from, const char *end)
     return NULL;
 }
 
-/* Decodes 32 bytes or one more, of which those in `bits` are not plain; 32 bytes behind them can be read, and `to` has
- * room for as many. Returns how many were read: less than 32 up to something that is neither plain nor a simple
- * escape. */
-static inline size_t copy_simple_of_32(char **at, const char *from, uint32_t bits)
+/* Bit n: byte n of 16 is special, a quote, a backslash, a control or one from 0x80 on. With their second bit turned
+ * round, a quote stands right behind the controls, and those from 0x80 on are negative: one comparison finds all
+ * three. */
+static inline uint64_t special_of_16(utf8_sixteen bytes)
+{
+    return utf8_bits_of_16((utf8_sixteen)(((bytes ^ 2) < ('"' ^ 2) + 1) | (bytes == '\\')));
+}
+
+/* Copies 32 bytes; bit n: byte n is special. */
+static inline uint64_t copy_32(char *to, const char *from)
+{
+    utf8_sixteen first = utf8_load_16(from), second = utf8_load_16(from + 16);
+    memcpy(to, &first, 16);
+    memcpy(to + 16, &second, 16);
+    return special_of_16(first) | special_of_16(second) << 16;
+}
+
+/* Decodes 32 bytes or one more, of which those in `bits` are special; 32 bytes behind them can be read, and *at has
+ * room for as many. Returns how many were read: less than 32 up to something that is no simple escape. */
+static inline size_t copy_simple_of_32(char **at, const char *from, uint64_t bits)
 {
     char *to = *at, simple;
-    size_t done = 0;
+    size_t n = 0, escapes = 0; /* each moves what is behind it by one byte */
     while (bits) {
-        size_t n = (size_t)__builtin_ctz(bits);
-        to += n - done;
-        done = n;
+        n = (size_t)__builtin_ctzll(bits);
         if (from[n] != '\\' || !(simple = simple_escapes[(unsigned char)from[n + 1]])) {
-            *at = to;
-            return done;
+            *at = to + n - escapes;
+            return n;
         }
-        *to++ = simple;
-        done += 2;
-        memcpy(to, from + done, 32); /* what follows, as if it were plain */
-        bits &= ~3u << n;
+        char *here = to + (n - escapes++);
+        *here = simple;
+        memcpy(here + 1, from + n + 2, 32); /* what follows, as if it were plain */
+        bits &= ~UINT64_C(3) << n;
     }
-    if (done < 32) {
-        to += 32 - done;
-        done = 32;
-    }
-    *at = to;
+    size_t done = n == 31 ? 33 : 32;
+    *at = to + done - escapes;
     return done;
 }
 
@@ -197,7 +210,7 @@ static inline char *copy_simple(char *to, const char **from, const char *end)
     const char *at = *from;
     char simple;
     while (end - at >= 66) { /* 33, and 32 behind them */
-        uint32_t bits = utf8_copy_32(to, at);
+        uint64_t bits = copy_32(to, at);
         size_t n = copy_simple_of_32(&to, at, bits);
         at += n;
         if (n < 32)
@@ -269,8 +282,7 @@ static struct rc read_with_escapes(struct json_reader *r, const char *start, str
     return RC_OK;
 }
 
-/* r->at is at the opening quote. */
-static struct rc read_string(struct json_reader *r, struct str *ret_text)
+static __attribute__((noinline)) struct rc read_any_string(struct json_reader *r, struct str *ret_text)
 {
     const char *start = ++r->at;
     TRY(skip_plain(r));
@@ -278,6 +290,18 @@ static struct rc read_string(struct json_reader *r, struct str *ret_text)
         return read_with_escapes(r, start, ret_text);
     *ret_text = (struct str){start, (size_t)(r->at - start)};
     r->at++;
+    return RC_OK;
+}
+
+/* r->at is at the opening quote. Most strings are short and plain: their end is seen without a call. */
+static struct rc read_string(struct json_reader *r, struct str *ret_text)
+{
+    const char *start = r->at + 1;
+    size_t near = r->end - start >= 16 ? utf8_plain_of_16(utf8_load_16(start)) : 16;
+    if (near == 16 || start[near] != '"')
+        return read_any_string(r, ret_text);
+    *ret_text = (struct str){start, near};
+    r->at = start + near + 1;
     return RC_OK;
 }
 
