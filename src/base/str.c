@@ -1,20 +1,22 @@
 /* Views of bytes (str.h); nothing here allocates. */
 #include "base/str.h"
 
-/* Byte by byte: most words with the same first differ in the second. A NUL in `s` is no end of a word. */
+/* Most words with the same first byte differ in the second. */
 static inline bool is_word(struct str s, const char *word)
 {
-    size_t at = 0;
-    while (at < s.n && word[at] == s.p[at] && word[at])
-        at++;
-    return at == s.n && !word[at];
+    return (s.n < 2 || word[1] == s.p[1]) && strlen(word) == s.n && memcmp(word, s.p, s.n) == 0;
 }
 
 size_t str_index(struct str s, const char *const words[], size_t count)
 {
     size_t i = 0;
-    char first = s.n ? s.p[0] : '\0'; /* compared first: it tells nearly all words apart */
-    while (i < count && (words[i] ? words[i][0] != first || !is_word(s, words[i]) : s.n > 0))
+    if (str_empty(s)) {
+        while (i < count && words[i] && words[i][0])
+            i++;
+        return i;
+    }
+    char first = s.p[0]; /* compared first: it tells nearly all words apart */
+    while (i < count && (!words[i] || words[i][0] != first || !is_word(s, words[i])))
         i++;
     return i;
 }
@@ -74,15 +76,6 @@ struct str str_trim(struct str s)
     while (s.n && blank(s.p[s.n - 1]))
         s.n--;
     return s;
-}
-
-struct str str_pack(char **at, struct str s)
-{
-    struct str packed = {*at, s.n};
-    if (s.n)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return packed;
 }
 
 bool str_to_u64(struct str s, uint64_t *ret_value)

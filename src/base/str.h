@@ -90,7 +90,15 @@ static inline struct str str_cut(struct str s, char c, struct str *rest)
 #define STR_EACH(part, rest, c) \
     for (struct str part; !str_empty(rest) && (part = str_cut((rest), (c), &(rest)), true);)
 /* Copies the bytes to *at, moves it behind them, and returns the copy. */
-struct str str_pack(char **at, struct str s);
+static inline struct str str_pack(char **at, struct str s)
+{
+    struct str packed = {*at, s.n};
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return packed;
+}
+
 /* A decimal number without sign or blanks; false when it is none or does not fit. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 /* Copies into `out` with a terminator; false when it does not fit or holds a NUL. */
