@@ -32,10 +32,10 @@ struct below {
     int64_t next_alert_ms;
 };
 
-/* The kernel names the process that connected, so one look at /proc serves all requests of a connection, and its mark
- * tells what was seen: that it is an agent, by number and place; or, by the number of the last agent and a place that
- * there is not, that it is below no agent and no command. The latter holds until the next agent comes: who is below a
- * process does not change but by the end of one between them. */
+/* The kernel names the process that connected, so one look at /proc serves all requests of a connection. The mark of the
+ * connection keeps what was seen: 0, nothing yet; `came` and place of the agent that it is; or PLACE_CLEAR with the
+ * `came` of the newest agent, when it is below no agent and no command. PLACE_CLEAR holds until a further agent comes:
+ * a process gets no new ancestors but by the end of one between them. */
 enum { PLACE_CLEAR = PROCESSES_MAX, PLACES };
 
 static uint64_t mark_of(uint64_t came, size_t place) { return came * PLACES + place; }
