@@ -32,8 +32,8 @@ struct below {
     int64_t next_alert_ms;
 };
 
-/* The kernel names the process that connected, so one look at /proc serves all requests of a connection. The mark of the
- * connection keeps what was seen: 0, nothing yet; `came` and place of the agent that it is; or PLACE_CLEAR with the
+/* The kernel names the process that connected, so one look at /proc serves all requests of a connection. The mark of
+ * the connection keeps what was seen: 0, nothing yet; `came` and place of the agent that it is; or PLACE_CLEAR with the
  * `came` of the newest agent, when it is below no agent and no command. PLACE_CLEAR holds until a further agent comes:
  * a process gets no new ancestors but by the end of one between them. */
 enum { PLACE_CLEAR = PROCESSES_MAX, PLACES };
