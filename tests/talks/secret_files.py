@@ -135,7 +135,8 @@ def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
     must(judged("find . -name '*.py' | xargs cat") == "awaiting", "a link with that ending")
     os.remove(os.path.join(project, ".env"))
     os.remove(os.path.join(project, "link.py"))
-    for line, secret in (("cat < [s]ub/d*", "sub/deploy.pem"), ("rg --files -g '*.py' deploy.pem | xargs cat", "deploy.pem")):
+    must(judged("rg --files -g '*.py' deploy.pem | xargs cat") == "awaiting", "a file that rg is given, whatever -g says")
+    for line, secret in (("cat < [s]ub/d*", "sub/deploy.pem"),):
         must(judged(line) == "allowed", f"{line}: nothing secret")
         open(os.path.join(project, secret), "wb").close()
         must(judged(line) == "awaiting", f"{line} with {secret}")
