@@ -373,6 +373,31 @@ static bool passes_among(const char *command, const char *const *there)
     return passes;
 }
 
+/* An allow on `~` must fit the file's name and where it is: the links of the home folder count for both. */
+static void test_home_behind_a_link(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rules[] = {{.effect = EFFECT_ALLOW, .text = STR("Read(~/**)"), .layer = LAYER_USER},
+                                  {.effect = EFFECT_DENY, .text = STR("Read(~/no/**)"), .layer = LAYER_USER}};
+    struct rule_set *set = rule_set_new(rules, 2);
+    static const char *const there[] = {NULL};
+    struct disk disk = {&arena, there};
+    struct tool_facts facts = tool_facts(STR("Read"), parse(&arena, "{\"file_path\":\"/p/link/a\"}"));
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/q"), .root = STR("/q"),
+                                .home = STR("/p/link"), .look = look_among, .look_arg = &disk};
+    assert_true(str_is(policy_judge(&arena, &question).rule, "Read(~/**)"));
+    facts = tool_facts(STR("Read"), parse(&arena, "{\"file_path\":\"~/no/a\"}"));
+    assert_int_equal(policy_judge(&arena, &question).effect, EFFECT_DENY);
+    struct looked looked = {.arena = &arena};
+    facts = (struct tool_facts){.name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("make")};
+    question.look = note_path;
+    question.look_arg = &looked;
+    (void)policy_judge(&arena, &question);
+    assert_false(was_looked_at(&looked, "/p/link")); /* nothing in the command asks for it */
+    rule_set_free(set);
+}
+
 /* A folder with HEAD and refs in it is a repository to git, with a configuration that runs commands. */
 static void test_git_in_a_strange_folder(void **state)
 {
@@ -440,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_reason_to_ask),
         cmocka_unit_test(test_the_disk_is_looked_at_for_what_is_named),
+        cmocka_unit_test(test_home_behind_a_link),
         cmocka_unit_test(test_git_in_a_strange_folder),
         cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_table_is_sorted),
