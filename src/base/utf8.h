@@ -134,9 +134,9 @@ __attribute__((always_inline)) static inline size_t utf8_copy_plain(char *to, st
     for (; s.n - i >= 16; i += 16) {
         utf8_sixteen bytes = utf8_load_16(s.p + i);
         memcpy(to + i, &bytes, 16);
-        unsigned bits = utf8_bits_of_16(utf8_not_plain(bytes));
-        if (bits)
-            return i + (size_t)__builtin_ctzll(bits);
+        size_t n = utf8_plain_of_16(bytes);
+        if (n < 16)
+            return i + n;
     }
     if (i == s.n)
         return i;
