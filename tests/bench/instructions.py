@@ -20,6 +20,7 @@ FEW, MANY = 512, 2560  # calls of 64 agents; the difference is counted, without 
 LIMITS = {"ask, 64 agents": {"loop": 45, "writer": 50}, "ask": {"both": 95}, "decide": {"both": 85},
           "report": {"both": 85, "readers": 0}}
 WORDS = {"both": "loop and writer"}
+THREADS = {"store_run_writer": "writer", "checkpointer_main": "checkpointer"}  # by a function that only it runs
 INPUT = {"command": "cc a.c", "description": "x" * 1000}
 
 
@@ -31,7 +32,9 @@ def control(pid, *arguments):
 
 def thread_of(path, text):
     """Whose counts a file has; the first thread is the loop."""
-    return "loop" if path.endswith("-01") else "writer" if "store_run_writer" in text else "readers"
+    if path.endswith("-01"):
+        return "loop"
+    return next((name for function, name in THREADS.items() if function in text), "readers")
 
 
 def counted(text, folder=""):
@@ -56,7 +59,7 @@ def counted(text, folder=""):
 
 
 def count(folder, pid, act):
-    """Instructions per request of loop, writer and readers while `act` runs."""
+    """Instructions per request of each thread while `act` runs."""
     before = set(glob.glob(os.path.join(folder, "out.*")))
     control(pid, "-i", "on")
     act()
@@ -64,7 +67,7 @@ def count(folder, pid, act):
     control(pid, "-d")
     new = until(lambda: set(glob.glob(os.path.join(folder, "out.*-01"))) - before, "callgrind's counts")
     number = re.search(r"out\.(\d+)-01", new.pop())[1]
-    parts = {"loop": 0, "writer": 0, "readers": 0, "notify": 0}
+    parts = {"loop": 0, "writer": 0, "checkpointer": 0, "readers": 0, "notify": 0}
     for path in glob.glob(os.path.join(folder, f"out.{number}-*")):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
