@@ -197,24 +197,27 @@ static void search_below(struct path_search *s, char base, struct str folder, st
     }
 }
 
-static void search_path(struct path_search *s, bool real)
+/* A rule against paths counts for its base as it is named and for what that really is. */
+static void search_path(struct path_search *s, struct str path)
 {
     const struct places *places = &s->j->places;
     struct place root = {.named = STR("/"), .real = STR("/")};
     const struct place *const bases[BASE_COUNT] = {&root, &places->cwd, &places->project, &places->home};
-    struct str path = real ? s->place->real : s->place->named;
-    for (int i = 0; i < BASE_COUNT && !s->found; i++)
-        search_below(s, (char)('0' + i), real ? bases[i]->real : bases[i]->named, path);
+    for (int i = 0; i < BASE_COUNT && !s->found; i++) {
+        search_below(s, (char)('0' + i), bases[i]->named, path);
+        if (s->side == SIDE_STOP && !str_eq(bases[i]->named, bases[i]->real))
+            search_below(s, (char)('0' + i), bases[i]->real, path);
+    }
 }
 
 static void search(struct path_search *s)
 {
     struct rule_key any = {.kind = KEY_ANY_PATH, .first = s->who};
     look_home_up(s->j);
-    search_path(s, false);
+    search_path(s, s->place->named);
     /* A link may lead to a place that a rule forbids by its real name. */
     if (s->side == SIDE_STOP && !str_eq(s->place->named, s->place->real))
-        search_path(s, true);
+        search_path(s, s->place->real);
     search_key(s, &any);
 }
 
@@ -293,14 +296,25 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
            (!str_eq(place->named, place->real) && is_protected(j, place->real, touch));
 }
 
-/* The rule's pattern as an absolute one, for target_meets. */
-static struct str rule_path(struct judging *j, const struct rule *rule)
+static bool meets_below(struct judging *j, const struct rule *rule, struct str base, struct str target, bool tree)
 {
-    struct str base;
-    if (!path_rule_base(j->arena, rule, &j->places, false, &base))
-        return STR_NONE;
-    return path_means_anywhere(rule) ? arena_printf(j->arena, "**/%.*s", STR_ARG(rule->pattern))
-                                     : arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern));
+    if (path_means_anywhere(rule))
+        base = STR("**");
+    return target_meets(target, arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern)), tree);
+}
+
+/* Whether the target could be a path that the rule is about, below its base as it is named or as it really is. */
+static bool rule_meets(struct judging *j, const struct rule *rule, struct str target, bool tree)
+{
+    struct str named, real;
+    if (!path_rule_base(j->arena, rule, &j->places, false, &named))
+        return false;
+    if (meets_below(j, rule, named, target, tree))
+        return true;
+    if (rule->base == BASE_HOME)
+        look_home_up(j);
+    return path_rule_base(j->arena, rule, &j->places, true, &real) && !str_eq(real, named) &&
+           meets_below(j, rule, real, target, tree);
 }
 
 enum { TARGET_LOOKS_MAX = 100000 };
@@ -318,13 +332,12 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
         if (!rule_in_force(rule, j->q->now_ms) || rule->rule.kind != RULE_PATH ||
             (touch.looks && str_is(ruleset_path_family(rule->rule.tool), "edit")))
             continue;
-        struct str path = rule_path(j, &rule->rule);
-        if (str_empty(path) || !target_meets(target, path, touch.tree && !touch.lists))
+        if (!rule_meets(j, &rule->rule, target, touch.tree && !touch.lists))
             continue;
         const char *why = NULL;
         if (touch.stored)
             why = "it shows stored contents of a repository, and a rule denies or asks about a file of it";
-        else if (touch.perhaps && !target_meets(target, path, false))
+        else if (touch.perhaps && !rule_meets(j, &rule->rule, target, false))
             why = "one of its words may be a folder, and a rule denies or asks about a file in it";
         if (why)
             j->unknown = j->unknown ? j->unknown : why;

@@ -234,11 +234,13 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
                (end == rest.n || rest.p[end] == '/') && path_pattern_match(rule->pattern, str_sub(rest, 0, end)));
 }
 
-/* Whether a deny or ask rule fits the name or the real path: another name of the file does not avoid it. */
+/* Whether a deny or ask rule fits the name or the real path: another name of the file, or of the rule's base, does not
+ * avoid it. */
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
     CHECK(str_starts(path->named, STR("/")) && str_starts(path->real, STR("/")));
     return stopped_one(arena, rule, places, false, path->named) ||
-           stopped_one(arena, rule, places, true, path->real);
+           stopped_one(arena, rule, places, true, path->real) ||
+           (!str_eq(path->named, path->real) && stopped_one(arena, rule, places, true, path->named));
 }

@@ -348,7 +348,9 @@ static const struct resolved_path *look_among(void *arg, struct str path, bool p
     struct disk *disk = arg;
     struct resolved_path *found = arena_new(disk->arena, struct resolved_path);
     *found = (struct resolved_path){.path = path, .real = path};
-    if (str_starts(path, STR("/p/link")))
+    if (str_is(path, "/p/x/sub/no/out"))
+        found->real = STR("/etc/passwd");
+    else if (str_starts(path, STR("/p/link")))
         found->real = arena_printf(disk->arena, "/p/x/sub%.*s", STR_ARG(str_sub(path, 7, path.n)));
     for (const char *const *one = disk->there; *one; one++)
         found->exists |= str_is(found->real, *one);
@@ -373,7 +375,8 @@ static bool passes_among(const char *command, const char *const *there)
     return passes;
 }
 
-/* An allow on `~` must fit the file's name and where it is: the links of the home folder count for both. */
+/* An allow on `~` must fit the file's name and where it is: the links of the home folder count for both. A deny counts
+ * for the home folder as it is named and for what it really is. */
 static void test_home_behind_a_link(void **state)
 {
     (void)state;
@@ -389,6 +392,12 @@ static void test_home_behind_a_link(void **state)
     assert_true(str_is(policy_judge(&arena, &question).rule, "Read(~/**)"));
     facts = tool_facts(STR("Read"), parse(&arena, "{\"file_path\":\"~/no/a\"}"));
     assert_int_equal(policy_judge(&arena, &question).effect, EFFECT_DENY);
+    static const char *const denied[] = {"cat /p/x/sub/no/a", "cat /p/x/sub/no/out", "cat /p/x/sub/n*/a",
+                                         "grep -r x /p/x/sub"};
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
+        facts = (struct tool_facts){.name = STR("Bash"), .class = TOOL_COMMAND, .command = str_of(denied[i])};
+        assert_int_equal(policy_judge(&arena, &question).effect, EFFECT_DENY);
+    }
     struct looked looked = {.arena = &arena};
     facts = (struct tool_facts){.name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("make")};
     question.look = note_path;
