@@ -14,6 +14,8 @@
 #include "base/utf8.h"
 #include "policy/table.h"
 
+const char judge_no_rule[] = "no rule allows it";
+
 /* ---- names ---- */
 
 static const char *const mode_names[MODE_COUNT] = {
@@ -562,7 +564,7 @@ static struct str uncovered_words(struct judging *j)
 {
     if (!j->uncovered)
         return STR_NONE;
-    bool no_rule = strcmp(j->uncovered, NO_RULE) == 0;
+    bool no_rule = j->uncovered == judge_no_rule;
     size_t shown = j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n;
     return JOINED(j->arena, no_rule ? STR("no rule allows `") : STR("`"), str_sub(j->uncovered_text, 0, shown),
                   shown < j->uncovered_text.n ? STR("…") : STR_NONE, STR("`"), no_rule ? STR_NONE : STR(": "),

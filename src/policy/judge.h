@@ -11,8 +11,8 @@
 #include "policy/ruleset.h"
 #include "policy/target.h"
 
-/* The reason for asking about a part of a command when there is no better one. */
-#define NO_RULE "no rule allows it"
+/* The reason for asking about a part of a command when there is no better one; it is compared by its address. */
+extern const char judge_no_rule[];
 
 /* Where a command of a line runs. */
 struct folder {

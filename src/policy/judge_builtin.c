@@ -718,10 +718,9 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg)
 {
-    static const char *const why = NO_RULE;
     if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
         !plain_program(argv->words[0].text) || !is_reader(study))
-        return why;
+        return judge_no_rule;
     if (shows_secrets(j, argv, study) || (node && words_secret(j, node)))
         return "it would show what may be secret: variables of the environment";
     bool inside = folder->inside && !str_empty(j->places.project.named);
@@ -755,7 +754,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
         }
     }
     if (wraps && !ran && argv->count > 1 && !str_is(table_str(study->table->name), "command"))
-        return why;
+        return judge_no_rule;
     sweep_command(j, argv, study, node, folder);
     return NULL;
 }

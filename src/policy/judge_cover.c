@@ -12,8 +12,6 @@
 #include "policy/effects.h"
 #include "policy/groups.h"
 
-static const char *const no_rule = NO_RULE;
-
 /* The state of asking for one part whether rules cover it. */
 struct covering {
     struct judging *j;
@@ -290,7 +288,7 @@ static bool inner_passes(void *arg, struct act *act)
 static const char *needs_rule(struct covering *c, struct argv *argv, const struct study *study)
 {
     const char *why = argv->assign_count ? c->why
-                      : c->j->remote     ? no_rule
+                      : c->j->remote     ? judge_no_rule
                                          : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
     if (!why && study_is_git(study) && folder_strange_to_git(c->j, c->folder))
         why = strange_git;
@@ -330,7 +328,7 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
         judge_assignments_harmless(c->j, c->node, c->folder))
         return argv_covered(c, &bare, study, ret_rule);
     why = planning ? why : needs_rule(c, argv, study);
-    if (why && c->why == no_rule)
+    if (why && c->why == judge_no_rule)
         c->why = why;
     return !why;
 }
@@ -357,7 +355,7 @@ bool judge_part_covered(struct judging *j, struct node *node, const struct folde
                         const struct compiled **ret_rule, const char **ret_why)
 {
     CHECK(node->kind == NODE_SIMPLE);
-    struct covering c = {.j = j, .folder = folder, .node = node, .why = no_rule};
+    struct covering c = {.j = j, .folder = folder, .node = node, .why = judge_no_rule};
     *ret_rule = NULL;
     struct argv argv = node_argv(node);
     *ret_why = c.why;
