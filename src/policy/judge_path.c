@@ -396,6 +396,16 @@ void judge_strange_git_stops(struct judging *j, const struct study *study)
         judge_target_stops(j, j->places.project.named, touch);
 }
 
+/* Whether the folder in which a pattern begins lies inside the session's folder: `a/x*`, with `a` a link, may not. */
+static bool begins_inside(struct judging *j, struct str target)
+{
+    size_t slash = 0;
+    for (size_t i = 0; i < target.n && (unsigned char)target.p[i] > SHAPE_PWD; i++)
+        slash = target.p[i] == '/' ? i : slash;
+    struct str folder = str_sub(target, 0, slash);
+    return folder.n <= j->places.project.named.n || folder_inside(j, folder);
+}
+
 /* Paths that only bash knows count as inside here; judge_name_made decides about them. */
 bool judge_target_outside(struct judging *j, struct str target)
 {
@@ -410,7 +420,7 @@ bool judge_target_outside(struct judging *j, struct str target)
     struct folder here = {.path = project, .known = true};
     struct place place;
     if (!target_literal(target))
-        return false;
+        return !begins_inside(j, target);
     if (!place_of(j, &here, target, &place) || !place_inside(j, &place))
         return true;
     return !str_eq(place.named, place.real) && target_secret(place.real, true); /* a link to .env */

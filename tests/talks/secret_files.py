@@ -263,3 +263,31 @@ def test_links_in_a_circle_are_asked_about(world):
         must(status == "awaiting", f"{tool} {given}: {status}")
     os.remove(os.path.join(project, "circle"))
     must(admin.call(made["threadId"], "Bash", {"command": "grep -r x ."})["status"] == "allowed", "without them it passes")
+
+
+FOUND = (("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*")),)
+
+
+def test_a_pattern_that_finds_a_link_is_asked_about_as_the_link_is(world):
+    """With a rule on the program and without one. Under the rule a pattern that can only find other names passes."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    home = world.environment["HOME"]
+    project = os.path.join(home, "work")
+    for folder in ("work/docs", "other"):
+        os.makedirs(os.path.join(home, folder))
+    for name in ("work/.env", "work/plain", "work/deploy.pem", "work/docs/plain", "other/plain", "id_rsa"):
+        with open(os.path.join(home, name), "w", encoding="utf-8") as file:
+            file.write("KEY=1\n")
+    ruled, plain = admin.session(cwd=project), admin.session(cwd=project)
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(cat:*)", "layer": "session", "sessionId": ruled["id"]})
+    judged = lambda made, line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+    for link, target, lines in FOUND:
+        for line in lines:
+            must(judged(ruled, line) == "allowed", f"{line} without a link")
+        os.symlink(target, os.path.join(project, link))
+        for line in lines:
+            for made in (ruled, plain):
+                must(judged(made, line) == "awaiting", f"{line} with a link to {target}, {'a' if made is ruled else 'no'} rule")
+        for line in ("cat pl*", "cat docs/p*", "cat doc*/plain", "cat *.pem"):
+            must(judged(ruled, line) == "allowed", f"{line} beside a link to {target}")
+        os.remove(os.path.join(project, link))
