@@ -224,6 +224,37 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
                                           STR_ARG(found)));
 }
 
+/* What a look for links has to know. */
+struct hunt {
+    struct sweep_find find;
+    struct str root;
+};
+
+static bool leads_away(const void *arg, struct str path, struct str real)
+{
+    const struct hunt *hunt = arg;
+    return path.p != real.p && sweep_leads_away(&hunt->find, hunt->root, path, real);
+}
+
+/* A link that a pattern finds is read as if it were named: where one leads away, a person is asked. */
+static void check_finds(struct arena *arena, const struct session *session, struct verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->sweep.find_count && verdict->effect == EFFECT_ALLOW; i++) {
+        struct hunt *hunt = arena_new(arena, struct hunt);
+        *hunt = (struct hunt){.find = verdict->sweep.finds[i], .root = links_follow(arena, session->cwd)};
+        struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt,
+                                      .levels = hunt->find.levels, .whole = hunt->find.levels == SWEEP_DEEP,
+                                      .entries = LOOK_ENTRIES};
+        struct str found = links_find(&search, hunt->find.folder);
+        if (search.gave_up)
+            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s has too many to "
+                                                     "check whether one is a link to another place", STR_ARG(found)));
+        else if (!str_empty(found))
+            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s is a link out of "
+                                                     "the session's folder, or to a file with keys", STR_ARG(found)));
+    }
+}
+
 /* The shell cuts `a /etc/b` into two names and makes several of `*`, xargs reads quotes, too. */
 static bool is_cut_in_two(const void *arg, struct str path, struct str real)
 {
@@ -260,6 +291,7 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
     struct verdict verdict = str_is(facts->name, "Net") ? nets_judge(arena, &question) : policy_judge(arena, &question);
     check_here(arena, session, &verdict);
     check_sweep(arena, session, &verdict);
+    check_finds(arena, session, &verdict);
     check_listed(arena, session, &verdict);
     if (not_opened(session, facts, cwd, &verdict)) {
         verdict.effect = EFFECT_ASK;

@@ -698,6 +698,9 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
     if (verdict.effect == EFFECT_ALLOW)
         verdict.sweep = j.sweep;
+    /* What would pass without cover, by the mode, may go through links. */
+    if (verdict.sweep.find_count && decide(&j, false).effect == EFFECT_ALLOW)
+        verdict.sweep.find_count = 0;
     verdict.listed = verdict.effect == EFFECT_ALLOW && j.listed;
     return verdict;
 }

@@ -171,10 +171,11 @@ bool judge_prints_number(const struct node *node);
 /* Whether the names that the command prints, or that find hands on, all end as its patterns say: `find . -name '*.o'`,
  * `git ls-files '*.o'`. */
 bool judge_lists_ending(const struct node *node);
-/* For commands that only read (judge_sweep.c): these note the files that a pattern, a listing (`git ls-files`) or the
- * command itself (`rg x`, `grep -r`) would read without naming them; the gate looks whether one of them holds keys. */
+/* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
+ * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
 void sweep_pattern(struct judging *j, struct str target);
 void sweep_listed(struct judging *j, const struct node *node);
+void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named);
 void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */
 void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
                    const struct folder *folder);

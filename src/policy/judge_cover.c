@@ -232,6 +232,8 @@ static bool acts_covered(struct covering *c, const struct study *study, size_t n
             return false;
         }
     }
+    if (!c->j->rules_alone)
+        sweep_covered(c->j, study, c->folder, named);
     return true;
 }
 

@@ -3,6 +3,7 @@
  * judge_builtin.c for commands that would pass without a rule. */
 #include "policy/judge.h"
 
+#include "base/grow.h"
 #include "policy/effects.h"
 
 /* ---- which files a search looks at ---- */
@@ -133,8 +134,9 @@ static void sweep_add(struct judging *j, enum sweep_kind kind, struct str ending
     sweep->endings = first || str_eq(endings, sweep->endings) ? endings : STR_NONE;
 }
 
-/* The target up to its first pattern, and how many levels below that the pattern can find. */
-static void sweep_target(struct judging *j, enum sweep_kind kind, struct str endings, struct str target, bool tree)
+/* The folder in which the target's first pattern is, or the whole target, and how many levels below that the pattern
+ * can find. */
+static struct str folder_of(struct str target, bool tree, unsigned *ret_levels)
 {
     size_t hole = 0, slash = 0;
     unsigned levels = 1;
@@ -146,13 +148,54 @@ static void sweep_target(struct judging *j, enum sweep_kind kind, struct str end
         levels += target.p[i] == '/';
         tree = tree || target.p[i] == SHAPE_ANY;
     }
-    sweep_add(j, kind, endings, hole == target.n ? target : str_sub(target, 0, slash), tree ? SWEEP_DEEP : levels);
+    *ret_levels = tree ? SWEEP_DEEP : levels;
+    return hole == target.n ? target : str_sub(target, 0, slash);
+}
+
+static void sweep_target(struct judging *j, enum sweep_kind kind, struct str endings, struct str target, bool tree)
+{
+    unsigned levels;
+    struct str folder = folder_of(target, tree, &levels);
+    sweep_add(j, kind, endings, folder, levels);
+}
+
+static void note_find(struct judging *j, struct str target)
+{
+    struct sweep *sweep = &j->sweep;
+    struct sweep_find find = {.pattern = target};
+    find.folder = folder_of(target, false, &find.levels);
+    if (target_literal(target) || !path_within(find.folder, j->places.project.named) ||
+        (sweep->find_count && str_eq(target, sweep->finds[sweep->find_count - 1].pattern)))
+        return;
+    ARENA_GROW(j->arena, sweep->finds, sweep->find_count, sweep->find_room);
+    sweep->finds[sweep->find_count++] = find;
+}
+
+bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real)
+{
+    return (!path_within(real, root) || target_secret(real, true)) && target_meets(find->pattern, path, false);
+}
+
+void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named)
+{
+    if (named == SIZE_MAX || (study->table && (study->table->styles & STYLE_LISTS)))
+        return;
+    for (const struct act *act = study->acts; act; act = act->next) {
+        if (act->kind != ACT_READS || act->word < named || !(act->path.flags & WORD_GLOB))
+            continue;
+        struct str targets[TARGETS_MAX];
+        size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE,
+                                  j->places.home.named, targets);
+        for (size_t i = 0; i < count; i++)
+            note_find(j, targets[i]);
+    }
 }
 
 void sweep_pattern(struct judging *j, struct str target)
 {
     if (target_literal(target))
         return;
+    note_find(j, target);
     size_t last = target.n;
     while (last && target.p[last - 1] != '/')
         last--;

@@ -9,12 +9,26 @@
 enum sweep_kind { SWEEP_NONE, SWEEP_LINKS, SWEEP_SHOWN, SWEEP_ALL };
 enum { SWEEP_DEEP = 64 }; /* levels: everything below */
 
+/* A pattern among the words of a command that reads, with or without a rule: a link that it may find counts as if it
+ * were named. */
+struct sweep_find {
+    struct str pattern; /* for sweep_leads_away; not printable */
+    struct str folder;  /* all that it may find is below */
+    unsigned levels;    /* as in struct sweep */
+};
+
 /* The files to look at, as a folder and a depth: one sweep per call, the union of what its parts read. */
 struct sweep {
     enum sweep_kind kind;
     struct str folder; /* all of them are below it */
     unsigned levels;   /* 1: the names in `folder` itself */
     struct str endings; /* "ts,tsx": only files whose names end so; empty: all */
+    struct sweep_find *finds; /* besides, whatever `kind` is: the patterns whose links count */
+    size_t find_count, find_room;
 };
+
+/* Whether the pattern may find the link `path`, and the link leads out of the session's folder, whose real name is
+ * `root`, or to a file like .env, which a rule on a program does not open. */
+bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real);
 
 #endif

@@ -265,7 +265,16 @@ def test_links_in_a_circle_are_asked_about(world):
     must(admin.call(made["threadId"], "Bash", {"command": "grep -r x ."})["status"] == "allowed", "without them it passes")
 
 
-FOUND = (("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*")),)
+FOUND = (("link", ".env", ("cat l*", "cat [l]ink", "cat l*k", "cat {l,x}*", "cat *", "env cat l*")),
+         ("docs/key", "../.env", ("cat docs/k*", "cat d*/k*", "cd docs && cat k*")),
+         ("docs/key", "../../other/plain", ("cat docs/k*", "cat */key")), ("link", "../id_rsa", ("cat l*",)),
+         ("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*", "cat l*/plain", "cat l*/*")))
+
+
+FOUND = (("link", ".env", ("cat l*", "cat [l]ink", "cat l*k", "cat {l,x}*", "cat *")),
+         ("docs/key", "../.env", ("cat docs/k*", "cat d*/k*", "cd docs && cat k*")),
+         ("docs/key", "../../other/plain", ("cat docs/k*", "cat */key")), ("link", "../id_rsa", ("cat l*",)),
+         ("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*", "cat l*/plain", "cat l*/*")))
 
 
 def test_a_pattern_that_finds_a_link_is_asked_about_as_the_link_is(world):
@@ -279,7 +288,8 @@ def test_a_pattern_that_finds_a_link_is_asked_about_as_the_link_is(world):
         with open(os.path.join(home, name), "w", encoding="utf-8") as file:
             file.write("KEY=1\n")
     ruled, plain = admin.session(cwd=project), admin.session(cwd=project)
-    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(cat:*)", "layer": "session", "sessionId": ruled["id"]})
+    for rule in ("Bash(cat:*)", "Bash(env cat:*)"):
+        admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": rule, "layer": "session", "sessionId": ruled["id"]})
     judged = lambda made, line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
     for link, target, lines in FOUND:
         for line in lines:
