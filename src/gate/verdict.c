@@ -179,6 +179,16 @@ static bool is_unsafe(const void *arg, struct str path, struct str real)
     return is_secret(path, real);
 }
 
+/* For a thread (links_search.keep). */
+static const void *keep_sweep(struct arena *arena, const void *arg)
+{
+    const struct sweep *sweep = arg;
+    struct sweep *kept = arena_new(arena, struct sweep);
+    *kept = (struct sweep){.kind = sweep->kind, .levels = sweep->levels, .folder = arena_str(arena, sweep->folder),
+                           .endings = arena_str(arena, sweep->endings)};
+    return kept;
+}
+
 static void ask_instead(struct verdict *verdict, struct str why)
 {
     verdict->effect = EFFECT_ASK;
@@ -212,7 +222,7 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
     struct sweep *sweep = &verdict->sweep;
     if (sweep->kind == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
         return;
-    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = sweep,
+    struct links_search search = {.arena = arena, .wanted = is_unsafe, .arg = sweep, .keep = keep_sweep,
                                   .levels = sweep->levels, .whole = sweep->levels == SWEEP_DEEP,
                                   .entries = LOOK_ENTRIES};
     struct str found = links_find(&search, sweep->folder);
@@ -236,13 +246,21 @@ static bool leads_away(const void *arg, struct str path, struct str real)
     return path.p != real.p && sweep_leads_away(&hunt->find, hunt->root, path, real);
 }
 
+static const void *keep_hunt(struct arena *arena, const void *arg)
+{
+    const struct hunt *hunt = arg;
+    struct hunt *kept = arena_new(arena, struct hunt);
+    *kept = (struct hunt){.find.pattern = arena_str(arena, hunt->find.pattern), .root = arena_str(arena, hunt->root)};
+    return kept;
+}
+
 /* A link that a pattern finds is read as if it were named: where one leads away, a person is asked. */
 static void check_finds(struct arena *arena, const struct session *session, struct verdict *verdict)
 {
     for (size_t i = 0; i < verdict->sweep.find_count && verdict->effect == EFFECT_ALLOW; i++) {
         struct hunt *hunt = arena_new(arena, struct hunt);
         *hunt = (struct hunt){.find = verdict->sweep.finds[i], .root = links_follow(arena, session->cwd)};
-        struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt,
+        struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt, .keep = keep_hunt,
                                       .levels = hunt->find.levels, .whole = hunt->find.levels == SWEEP_DEEP,
                                       .entries = LOOK_ENTRIES};
         struct str found = links_find(&search, hunt->find.folder);

@@ -305,6 +305,7 @@ static struct str find_far(struct links_search *search, struct str folder)
     far->work.long_work = true;
     far->search = *search;
     far->search.arena = &far->work.arena;
+    far->search.arg = search->keep ? search->keep(&far->work.arena, search->arg) : NULL;
     far->folder = arena_str(&far->work.arena, folder);
     if (!far_do(&far->work, folder))
         return give_up(search, folder);

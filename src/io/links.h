@@ -28,7 +28,9 @@ bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret
 struct links_search {
     struct arena *arena;
     bool (*wanted)(const void *arg, struct str path, struct str real); /* `real`: where a link leads, else `path` */
-    const void *arg; /* lives as long as the process: a thread may look on when nobody waits any more */
+    const void *arg;
+    /* Copies `arg` for a thread that may look on when nobody waits any more; NULL: `wanted` does not use it. */
+    const void *(*keep)(struct arena *arena, const void *arg);
     unsigned levels; /* how deep; 1: the folder itself */
     bool whole;      /* all below the folder is meant: what lies deeper counts as not looked at */
     size_t entries;  /* names that may still be read */
