@@ -3,8 +3,8 @@
 
     NOD=/path/to/nod small.py [--postgres] > schemas/sqlite-2.sql
 
-schemas/ has stores of the schemas before today's that 0.1.0 was not made with, each made so by a program of its time:
-calls that were allowed, denied and reported, a token that was taken back, and a call that waits (WAITS). Line 1 is the
+schemas/ has stores of the schemas before today's that 0.1.0 was not made with, by their `schema_version`, each made so by a
+program of its time: calls that were allowed, denied and reported, a token that was taken back, and a call that waits (WAITS). Line 1 is the
 admin's token. No program was left with schema 1 of SQLite as the list of steps has it: its store is that of schema 2
 without the index that came with it.
 """
@@ -21,6 +21,7 @@ sys.path += [os.path.join(os.path.dirname(HERE), part) for part in ("postgres", 
 import world  # noqa: E402
 
 WAITS = "toolu_waits"
+LAST_WITHOUT_KINDS = {"sqlite": 9, "postgres": 10}
 SCHEMAS = os.path.join(HERE, "schemas")
 
 
@@ -33,6 +34,14 @@ def read(store):
                 token, text = file.read().split("\n", 1)
             found[int(match[1])] = token.removeprefix("-- "), text
     return found
+
+
+def every_step(store, today):
+    """There is a store of every number of steps before `today`, the number of a new store, and of the last program before
+    that number also said which kinds of events there may be (steps * 1000 + highest kind)."""
+    steps = {number if number < 1000 else number // 1000 for number in read(store)} | {3}  # 3: 0.1.0 has it
+    wanted = set(range(1, max(today // 1000, LAST_WITHOUT_KINDS[store] + 1)))
+    world.must(wanted <= steps, f"today's schema is {today}, there are stores of {sorted(steps)}")
 
 
 def check(admin):
