@@ -18,6 +18,7 @@
 #include "store/group.h"
 #include "store/postgres_notice.h"
 #include "store/postgres_sql.h"
+#include "store/version.h"
 
 #if __has_include(<libpq-fe.h>)
 #include <libpq-fe.h>
@@ -141,12 +142,15 @@ bool row_digest(const PGresult *result, int row, int column, struct digest *ret_
 struct rc row_event(const PGresult *result, int row, int column, struct event *ret_event, struct err *err);
 
 /* ---- postgres_schema.c ---- */
-/* Creates the tables or brings them up to this version, one process at a time. */
+/* Creates the tables or brings them, and the version's number, up to this program's, one process at a time. */
 struct rc postgres_migrate(struct postgres_handle *handle, struct err *err);
-/* Which version is there, 0: none; refuses one that is newer than this program. */
+/* The steps that made the tables, 0: there are none; refuses a version newer than this program's, by steps or by kinds
+ * of events. */
 struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err);
 bool postgres_version_is_current(int version);
-int postgres_version_known(void);
+/* What this program knows, and the number for it: a group is kept only while `meta` has this one. */
+struct version postgres_version_known(void);
+int64_t postgres_version_number(void);
 
 /* ---- postgres_parts.c ---- */
 /* Creates the partitions for events up to this one, in the writer's transaction. */

@@ -1,7 +1,8 @@
 /* The tables, and how a database of an older version becomes one of this version.
  *
  * Nodes may start together: one migrates under an advisory lock, the others find it done. To change the
- * schema, add a step at the end of the list; never change a step that was released.
+ * schema, add a step at the end of the list; never change a step that was released. The version in `meta` also says
+ * which kinds of events there may be (version.h): a new kind needs no step.
  *
  * Of a session that was archived, `calls` keeps the TOOL_CALLs: their ids stay taken.
  *
@@ -319,15 +320,19 @@ enum { VERSION = sizeof steps / sizeof steps[0] };
 
 bool postgres_version_is_current(int version) { return version == VERSION; }
 
-int postgres_version_known(void) { return VERSION; }
+struct version postgres_version_known(void) { return version_of_steps(VERSION); }
 
-/* 0: an empty schema. Tables of another program, and newer versions, are refused; the error names both versions.
+int64_t postgres_version_number(void) { return version_number(postgres_version_known()); }
+
+/* The number that `meta` has; 0: an empty schema. Tables of another program, and newer versions, are refused.
  * The server may remember from a look before that there is no table; that it opens pg_class makes it look again. */
-struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
+static struct rc read_number(struct postgres_handle *handle, int64_t *ret_number, struct version *ret_version,
+                             struct err *err)
 {
     RESULT_SCOPE(table);
     RESULT_SCOPE(row);
-    *ret_version = 0;
+    *ret_number = 0;
+    *ret_version = (struct version){0};
     TRY(postgres_ask(handle, "SELECT count(*) FILTER (WHERE oid = to_regclass('meta')),"
                      " count(*) FILTER (WHERE oid = to_regclass('events')) FROM pg_class"
                      " WHERE oid IN (to_regclass('meta'), to_regclass('events'))", &table, err));
@@ -337,13 +342,16 @@ struct rc postgres_version(struct postgres_handle *handle, int *ret_version, str
     if (!meta || !events)
         return err_set(err, ERR_CORRUPT, "the database has tables of another program: use one of its own");
     TRY(postgres_ask(handle, "SELECT value FROM meta WHERE name = 'schema_version'", &row, err));
-    int64_t version = pq.PQntuples(row) ? row_int(row, 0, 0) : 0;
-    if (version <= 0)
-        return err_set(err, ERR_CORRUPT, "the database does not say which version it has: restore a backup");
-    if (version > VERSION)
-        return err_set(err, ERR_CORRUPT, "the database has version %lld, this nod knows versions up to %d: "
-                       "use a newer nod", (long long)version, (int)VERSION);
-    *ret_version = (int)version;
+    *ret_number = pq.PQntuples(row) ? row_int(row, 0, 0) : 0;
+    return version_check("the database", *ret_number, postgres_version_known(), ret_version, err);
+}
+
+struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err)
+{
+    int64_t number;
+    struct version version;
+    TRY(read_number(handle, &number, &version, err));
+    *ret_version = (int)version.steps;
     return RC_OK;
 }
 
@@ -353,21 +361,23 @@ static struct rc run(struct postgres_handle *handle, const char *text, struct er
     return postgres_ask(handle, text, &result, err);
 }
 
-/* Under an advisory lock of the schema: nodes that start together migrate one after the other. */
+/* Under an advisory lock of the schema: nodes that start together migrate one after the other. There is no step to do
+ * when only the kinds are fewer than this program's. */
 static struct rc apply_steps(struct postgres_handle *handle, struct err *err)
 {
-    int version;
+    int64_t number, known = postgres_version_number();
+    struct version version;
     TRY(run(handle, "SELECT pg_advisory_xact_lock(1315922977, hashtext(current_schema()))", err));
-    TRY(postgres_version(handle, &version, err)); /* somebody may have been faster */
-    for (int i = version; i < VERSION; i++)
+    TRY(read_number(handle, &number, &version, err)); /* somebody may have been faster */
+    for (int64_t i = version.steps; i < VERSION; i++)
         for (const char *const *text = steps[i]; *text; text++)
             TRY(run(handle, *text, err));
-    if (version == VERSION)
+    if (number == known)
         return RC_OK;
     char text[160];
     (void)snprintf(text, sizeof text,
-                   "INSERT INTO meta VALUES('schema_version', %d) ON CONFLICT (name) DO UPDATE SET value = %d",
-                   (int)VERSION, (int)VERSION);
+                   "INSERT INTO meta VALUES('schema_version', %lld)"
+                   " ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value", (long long)known);
     return run(handle, text, err);
 }
 
@@ -376,8 +386,9 @@ static struct rc apply_steps(struct postgres_handle *handle, struct err *err)
  * after an error, which rolls back. */
 struct rc postgres_migrate(struct postgres_handle *handle, struct err *err)
 {
-    int version;
-    if (rc_ok(postgres_version(handle, &version, err)) && version == VERSION)
+    int64_t number;
+    struct version version;
+    if (rc_ok(read_number(handle, &number, &version, err)) && number == postgres_version_number())
         return RC_OK;
     TRY(run(handle, "BEGIN", err));
     TRY(apply_steps(handle, err));

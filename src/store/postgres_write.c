@@ -140,9 +140,8 @@ static struct rc load(struct backend_handle *opaque, struct facts *facts, bool a
     TRY(postgres_end(handle, err));
     TRY(take_learnt(rows, facts, &learnt, err));
     TRY(postgres_check_history(handle, &anchor, learnt.anchor.seq != 0, &learnt.anchor.hash, err));
-    if (learnt.version != postgres_version_known())
-        return err_set(err, ERR_OUTDATED, "the database has version %lld now, this node knows %d: install a newer nod",
-                       (long long)learnt.version, postgres_version_known());
+    if (learnt.version != postgres_version_number())
+        return version_outdated("the database", learnt.version, postgres_version_known(), err);
     handle->seen_seq = learnt.last.seq;
     facts->last_seq = learnt.last.seq;
     facts->last_hash = learnt.last.hash;
@@ -281,7 +280,7 @@ static void send_one(struct postgres_handle *handle, struct facts *facts, const 
     params_int(&params, arena, (int64_t)facts->last_seq);
     params_str(&params, digest_str(&facts->last_hash, true));
     params_int(&params, arena, (int64_t)handle->part_end);
-    params_int(&params, arena, postgres_version_known());
+    params_int(&params, arena, postgres_version_number());
     params_str(&params, str_of(handle->channel));
     params_str(&params, str_of(handle->id.text));
     params_int(&params, arena, handle->lent);
@@ -321,7 +320,7 @@ static void send_write(struct postgres_handle *handle, struct facts *facts, cons
     params_int(&params, &facts->arena, (int64_t)facts->last_seq);
     params_str(&params, digest_str(&facts->last_hash, facts->last_seq != 0));
     params_int(&params, &facts->arena, (int64_t)handle->part_end);
-    params_int(&params, &facts->arena, postgres_version_known());
+    params_int(&params, &facts->arena, postgres_version_number());
     CHECK(params.count == PUT_COUNT);
     if (!handle->locked) {
         params_str(&params, str_of(handle->channel));

@@ -132,11 +132,12 @@ bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *re
 /* ---- sqlite_schema.c ---- */
 /* Refuses what is not a nod database. */
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err);
-/* 0 for an empty database; refuses a version newer than this program. */
+/* The steps that made its tables, 0 for an empty database; refuses a version newer than this program's, by steps or by
+ * kinds of events. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
-int sqlite_schema_known(void);
+int sqlite_schema_known(void); /* this program's steps */
 enum { SQLITE_VERSION_LATE = 6, SQLITE_VERSION_GROUPS_LATE = 8 }; /* the first with late tables, and with late groups */
-/* Creates the tables or brings them up to this version. */
+/* Creates the tables or brings them, and the version's number, up to this program's. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
 /* Fills the late tables of a database that has events and nothing else, and is written once. */
 struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err);

@@ -1,9 +1,11 @@
 /* The tables, and how a database of an older version becomes one of this version.
  *
  * `meta` keeps its shape for ever: it is what an older program reads to see that it is too old. To change
- * the schema, add a step at the end of the list; never change a step that was released.
+ * the schema, add a step at the end of the list; never change a step that was released. The version in `meta` also says
+ * which kinds of events there may be (version.h): a new kind needs no step.
  */
 #include "store/sqlite.h"
+#include "store/version.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -134,48 +136,57 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
                    "%s is a database of another program: move it away or choose another folder", path);
 }
 
-/* 0: an empty file. A newer version than this program knows is refused here; the error names both. */
+/* The number that `meta` has; 0: an empty file. */
+static struct rc read_number(struct sqlite3 *db, const char *path, int64_t *ret_number, struct version *ret_version,
+                             struct err *err)
+{
+    int64_t tables;
+    *ret_number = 0;
+    *ret_version = (struct version){0};
+    TRY(sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
+    if (tables == 0)
+        return RC_OK;
+    TRY(sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema_version'", ret_number, err));
+    return version_check(path, *ret_number, version_of_steps(VERSION), ret_version, err);
+}
+
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err)
 {
-    int64_t tables, version = 0;
-    TRY(sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
-    if (tables > 0)
-        TRY(sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema_version'", &version, err));
-    if (version < 0 || (version == 0 && tables > 0))
-        return err_set(err, ERR_CORRUPT, "%s does not say which version it has: restore a backup", path);
-    if (version > VERSION)
-        return err_set(err, ERR_CORRUPT,
-                       "%s has version %lld, this nod knows versions up to %d: use a newer nod", path,
-                       (long long)version, (int)VERSION);
-    *ret_version = (int)version;
+    int64_t number;
+    struct version version;
+    TRY(read_number(db, path, &number, &version, err));
+    *ret_version = (int)version.steps;
     return RC_OK;
 }
 
 int sqlite_schema_known(void) { return VERSION; }
 
-static struct rc apply_steps(struct sqlite3 *db, int version, struct err *err)
+static struct rc apply_steps(struct sqlite3 *db, int64_t version, struct err *err)
 {
     char text[160];
-    for (int i = version; i < VERSION; i++)
+    for (int64_t i = version; i < VERSION; i++)
         TRY(sqlite_exec(db, steps[i], err));
     (void)snprintf(text, sizeof text,
                    "PRAGMA application_id = %d;"
-                   "INSERT OR REPLACE INTO meta VALUES('schema_version', %d)", APPLICATION_ID, (int)VERSION);
+                   "INSERT OR REPLACE INTO meta VALUES('schema_version', %lld)", APPLICATION_ID,
+                   (long long)version_number(version_of_steps(VERSION)));
     TRY(sqlite_exec(db, text, err));
     return sqlite_exec(db, "COMMIT", err);
 }
 
 struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err) { return sqlite_exec(db, FILL_LATE, err); }
 
-/* All steps in one transaction: a crash leaves the old version. */
+/* All steps and the number in one transaction: a crash leaves the old version. There is no step to do when only the
+ * kinds are fewer than this program's. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err)
 {
-    int version;
-    TRY(sqlite_schema_version(db, path, &version, err));
-    if (version == VERSION)
+    int64_t number;
+    struct version version;
+    TRY(read_number(db, path, &number, &version, err));
+    if (number == version_number(version_of_steps(VERSION)))
         return RC_OK;
     TRY(sqlite_exec(db, "BEGIN IMMEDIATE", err));
-    struct rc rc = apply_steps(db, version, err);
+    struct rc rc = apply_steps(db, version.steps, err);
     if (rc_bad(rc) && !sqlite3_get_autocommit(db)) {
         struct rc undone = sqlite_exec(db, "ROLLBACK", NULL);
         (void)undone;

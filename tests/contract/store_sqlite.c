@@ -346,21 +346,62 @@ static void other_programs_databases_are_refused(void **state)
     refuses_to_open(rig, ERR_CORRUPT, "another program");
 }
 
-static void a_newer_version_is_refused_by_name(void **state)
+static int steps_of(struct rig *rig)
 {
-    struct rig *rig = *state;
+    return (int)ask_sql(rig, "SELECT value / 1000 FROM meta WHERE name = 'schema_version'");
+}
+
+/* By whoever writes and by whoever looks, and what is there stays. */
+static void refuses_version(struct rig *rig, int steps, int kinds)
+{
     struct store_check check;
     struct err err = {0};
-    char newer[40], known[40];
-    fill(rig);
-    int version = (int)ask_sql(rig, "SELECT value FROM meta WHERE name = 'schema_version'");
-    (void)snprintf(newer, sizeof newer, "version %d", version + 1);
-    (void)snprintf(known, sizeof known, "versions up to %d", version);
-    run_sql(rig, "UPDATE meta SET value = value + 1 WHERE name = 'schema_version'");
+    char newer[64], known[96], change[96];
+    int number = steps * 1000 + kinds;
+    (void)snprintf(newer, sizeof newer, "has version %d with events of kinds up to %d,", steps, kinds);
+    (void)snprintf(known, sizeof known, "knows version %d with events of kinds up to %d: use a newer nod",
+                   steps_of(rig), EVENT_KIND_END - 1);
+    (void)snprintf(change, sizeof change, "UPDATE meta SET value = %d WHERE name = 'schema_version'", number);
+    run_sql(rig, change);
     refuses_to_open(rig, ERR_CORRUPT, newer);
     refuses_to_open(rig, ERR_CORRUPT, known);
     assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
     assert_non_null(strstr(err.text, newer));
+    assert_int_equal(ask_sql(rig, "SELECT value FROM meta WHERE name = 'schema_version'"), number);
+}
+
+static void a_newer_version_is_refused_by_name(void **state)
+{
+    struct rig *rig = *state;
+    fill(rig);
+    refuses_version(rig, steps_of(rig) + 1, EVENT_KIND_END - 1);
+}
+
+static void a_kind_that_is_not_known_is_refused_by_name(void **state)
+{
+    struct rig *rig = *state;
+    fill(rig);
+    refuses_version(rig, steps_of(rig), EVENT_KIND_END);
+}
+
+/* The number is raised, and nothing else is done. One below 1000 is of a program before kinds were in it. */
+static void fewer_kinds_are_brought_up_to_date(void **state)
+{
+    static const char *const changes[] = {"UPDATE meta SET value = value - 1 WHERE name = 'schema_version'",
+                                          "UPDATE meta SET value = value / 1000 WHERE name = 'schema_version'"};
+    struct rig *rig = *state;
+    fill(rig);
+    int64_t number = ask_sql(rig, "SELECT value FROM meta WHERE name = 'schema_version'");
+    assert_int_equal(number % 1000, EVENT_KIND_END - 1);
+    for (unsigned i = 0; i < 2; i++) {
+        run_sql(rig, changes[i]);
+        rig_verify_well(rig, 9 + i); /* whoever looks needs no raise */
+        rig_open(rig);
+        assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 10 + i);
+        rig_close(rig);
+        assert_int_equal(ask_sql(rig, "SELECT value FROM meta WHERE name = 'schema_version'"), number);
+        rig_verify_well(rig, 10 + i);
+    }
 }
 
 static void a_missing_folder_is_named(void **state)
@@ -822,6 +863,8 @@ int main(void)
         TEST(a_damaged_database_is_refused),
         TEST(other_programs_databases_are_refused),
         TEST(a_newer_version_is_refused_by_name),
+        TEST(a_kind_that_is_not_known_is_refused_by_name),
+        TEST(fewer_kinds_are_brought_up_to_date),
         TEST(a_missing_folder_is_named),
         TEST(a_second_writer_is_refused),
         TEST(files_are_private_whatever_the_umask),

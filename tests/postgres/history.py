@@ -6,8 +6,8 @@ import shutil
 
 import cut_end
 import server
-from nodes import ASK, at, nodes, sql
-from world import PATIENCE, Follower, Socket, eventually, must
+from nodes import ASK, at, finished, nodes, sql
+from world import PATIENCE, Follower, Server, Socket, eventually, must
 
 
 def prepare(world, url):
@@ -132,6 +132,28 @@ def test_a_log_whose_end_was_cut_off_is_named(pg, world):
     must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"], "nothing but the groups told of it")
 
 
+def test_a_kind_that_no_node_knows_is_refused_by_name_and_fewer_are_raised(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    a.stop()
+    ask, value = "SELECT value FROM meta WHERE name = 'schema_version'", "UPDATE meta SET value = {} WHERE name = 'schema_version'"
+    number = int(sql(url, ask)[0])
+    steps, kinds = divmod(number, 1000)
+    for more, has in ((number + 1, (steps, kinds + 1)), (number + 1000, (steps + 1, kinds))):
+        words = ("the database has version {} with events of kinds up to {}, this nod knows version {} with events of kinds up to {}: "
+                 "use a newer nod").format(*has, steps, kinds)
+        sql(url, value.format(more))
+        refused = Server(world, a.data, ["--store", url]).start(wait=False)
+        must(refused.process.wait(PATIENCE) == 1 and words in refused.log(), refused.log())
+        must(words in world.nod("verify", "--store", url, exits=1).stderr and sql(url, ask) == [str(more)], "as it was")
+    for fewer in (number - 1, steps):
+        sql(url, value.format(fewer))
+        must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"] and sql(url, ask) == [str(fewer)], "whoever looks needs no raise")
+        node = world.server("--store", url, data=a.data)
+        finished(node.admin(), f"after {fewer}")
+        node.stop()
+        must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"] and sql(url, ask) == [str(number)], "raised")
+
+
 def test_a_node_of_an_older_version_writes_nothing_beside_a_newer_one(pg, world):
     (a, b), url = nodes(pg, world, 2)
     admin = a.admin()
@@ -146,6 +168,7 @@ def test_a_node_of_an_older_version_writes_nothing_beside_a_newer_one(pg, world)
         for n in range(10):
             reply = at(one, admin).ask(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
             must(reply.status == 503 and reply.json["error"]["code"] == "outdated", f"{reply}")
+            must(f"kinds up to {int(version) % 1000 + 1} now, this node knows version" in reply.json["error"]["message"], f"{reply}")
         must(at(one, admin).get("/readyz").status == 503, "not ready")
     must(sql(url, "SELECT max(seq) FROM events") == before, "something was written")
     sql(url, f"UPDATE meta SET value = {version} WHERE name = 'schema_version'")
