@@ -364,13 +364,15 @@ static struct rc catch_up(struct backend_handle *opaque, struct err *err)
 
 static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(sqlite_of(reader)->db); }
 
-/* Writes a page through the log to the disk. */
+/* Writes a page through the log to the disk. SQLite does not write a row that stays as it is, so each is changed and
+ * changed back. */
 static struct rc probe(struct backend_handle *opaque, struct err *err)
 {
+    static const char change[] = "UPDATE meta SET value = ~value; UPDATE meta SET value = ~value; COMMIT";
     struct sqlite_handle *writer = sqlite_of(opaque);
     TRY(sqlite_check_place(opaque, err));
     TRY(sqlite_exec(writer->db, "BEGIN IMMEDIATE", err));
-    struct rc rc = sqlite_exec(writer->db, "UPDATE meta SET value = value; COMMIT", err);
+    struct rc rc = sqlite_exec(writer->db, change, err);
     if (rc_bad(rc) && !sqlite3_get_autocommit(writer->db))
         (void)sqlite_exec(writer->db, "ROLLBACK", &(struct err){0}).code;
     return rc;

@@ -53,6 +53,17 @@ static inline int64_t ask_sql(const struct rig *rig, const char *text)
     return value;
 }
 
+/* The backend by itself, as a thread of the store uses it. */
+static inline const struct backend *open_backend(const struct rig *rig, enum backend_role role,
+                                                 struct backend_handle **ret_handle)
+{
+    struct err err = {0};
+    const char *place;
+    const struct backend *backend = backend_find(rig->url, &place);
+    assert_true(rc_ok(backend->open(place, role, ret_handle, &err)));
+    return backend;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif

@@ -200,22 +200,12 @@ static void what_is_not_listed_yet_costs_nothing(void **state)
     assert_true(older.reads >= 1 && older.reads <= 16);
 }
 
-/* The backend by itself, as the writer's thread uses it. */
-static const struct backend *open_writer(const struct rig *rig, struct backend_handle **ret_writer)
-{
-    struct err err = {0};
-    const char *place;
-    const struct backend *backend = backend_find(rig->url, &place);
-    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, ret_writer, &err)));
-    return backend;
-}
-
 static void tables_are_filled_behind_the_answer(void **state)
 {
     struct rig *rig = *state;
     struct err err = {0};
     struct backend_handle *writer;
-    const struct backend *backend = open_writer(rig, &writer);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
     char call[16];
     unsigned quick = 0;
     for (unsigned i = 0; i < 250; i++) {
@@ -268,7 +258,7 @@ static void calls_that_wait_are_listed_late(void **state)
 {
     struct rig *rig = *state;
     struct backend_handle *writer;
-    const struct backend *backend = open_writer(rig, &writer);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
     commit_ask(backend, writer, "answered late", 0);
     commit_ask(backend, writer, "answered when listed", 0);
     commit_ask(backend, writer, "waits", 0);
@@ -284,7 +274,7 @@ static void calls_that_wait_are_listed_late(void **state)
     rig_verify_well(rig, 12);
     backend->close(writer);
     assert_int_equal(ask_sql(rig, LISTED), 3);
-    (void)open_writer(rig, &writer);
+    (void)open_backend(rig, BACKEND_WRITER, &writer);
     commit_one(backend, writer, rig_answer("s1", "answered when listed", "{}"));
     assert_int_equal(ask_sql(rig, LISTED), 3);
     assert_int_equal(ask_sql(rig, OPEN), 2);
@@ -301,7 +291,7 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     struct rig *rig = *state;
     struct err err = {0};
     struct backend_handle *writer;
-    const struct backend *backend = open_writer(rig, &writer);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
     char call[16];
     for (unsigned i = 0; i < 224; i++) {
         (void)snprintf(call, sizeof call, "c%u", i);
@@ -324,7 +314,7 @@ static void a_row_stands_for_several_events(void **state)
     struct rig *rig = *state;
     struct err err = {0};
     struct backend_handle *writer;
-    const struct backend *backend = open_writer(rig, &writer);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
     static const char *const sessions[] = {"s1", "s1", "s2", "s1", "s1", "s2", "s3"};
     enum { ASKS = sizeof sessions / sizeof *sessions, ROWS = 5 };
     uint64_t of_s1[2 * ASKS];

@@ -728,6 +728,28 @@ static void a_full_disk_is_survived(void **state)
     assert_int_equal(umount2(rig->folder, MNT_DETACH), 0);
 }
 
+/* Whether writing works again is told by a write, not by a change that SQLite finds to be none. */
+static void a_probe_writes(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct rlimit before, none;
+    struct backend_handle *writer;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct rc rc = backend->probe(writer, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(rc.code, ERR_UNAVAILABLE);
+    assert_true(rc_ok(backend->probe(writer, &err)));
+    assert_int_equal(ask_sql(rig, "SELECT value FROM meta WHERE name = 'indexed'"), 0);
+    backend->close(writer);
+    (void)signal(SIGXFSZ, handler);
+}
+
 static void log_is_bounded(struct rig *rig, uint64_t bytes_max)
 {
     struct stat st;
@@ -875,6 +897,7 @@ int main(void)
         TEST(a_head_that_somebody_has_written_is_read_again),
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),
+        TEST(a_probe_writes),
         TEST(the_log_does_not_grow_for_ever),
         TEST(a_log_of_small_commits_begins_anew),
         TEST(a_lone_append_is_committed_by_the_loop),
