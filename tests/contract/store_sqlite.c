@@ -790,6 +790,68 @@ static void a_log_of_small_commits_begins_anew(void **state)
     check_kept(rig, COMMITS);
 }
 
+static void commit_one(const struct backend *backend, struct backend_handle *writer)
+{
+    struct err err = {0};
+    struct append *append = append_new();
+    rig_event(append, EVENT_USER_MESSAGE, "s1", "", "{}");
+    assert_true(rc_ok(backend->commit(writer, append, &err)));
+    assert_int_equal(append->outcome, APPEND_KEPT);
+    append_free(append);
+}
+
+/* As the writer's thread does; returns how many commits it takes until the checkpointer is asked. */
+static unsigned commit_until_long(const struct backend *backend, struct backend_handle *writer)
+{
+    struct err err = {0};
+    for (unsigned commits = 1;; commits++) {
+        commit_one(backend, writer);
+        enum tidy_need need = backend->tidy_due(writer);
+        assert_true(need != TIDY_BEFORE);
+        if (need == TIDY_BESIDE)
+            return commits;
+        assert_true(rc_ok(backend->catch_up(writer, &err)));
+    }
+}
+
+/* The checkpointer's part, a commit meanwhile, the writer's part, and the commit that may be the first of a log. */
+static void begin_log_anew(const struct rig *rig, const struct backend *backend, struct backend_handle *writer)
+{
+    struct err err = {0};
+    struct backend_handle *checkpointer;
+    (void)open_backend(rig, BACKEND_CHECKPOINTER, &checkpointer);
+    assert_true(rc_ok(backend->tidy(checkpointer, &err)));
+    commit_one(backend, writer);
+    assert_true(rc_ok(backend->settle(writer, false, &err)));
+    commit_one(backend, writer);
+    backend->close(checkpointer);
+}
+
+/* While another program keeps the log long, the checkpointer is asked now and then, and the loop does not commit. */
+static void a_log_that_another_program_needs_stays_long(void **state)
+{
+    struct rig *rig = *state;
+    struct backend_handle *writer;
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
+    sqlite3 *other;
+    unsigned commits = commit_until_long(backend, writer);
+    assert_int_equal(commits, 256);
+    assert_false(backend->begin_quickly(writer));
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN; SELECT max(seq) FROM events", NULL, NULL, NULL), SQLITE_OK);
+    commits += commit_until_long(backend, writer);
+    assert_in_range(commits, 500, 512); /* the late tables were filled between them */
+    begin_log_anew(rig, backend, writer);
+    assert_false(backend->begin_quickly(writer));
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    begin_log_anew(rig, backend, writer);
+    assert_true(backend->begin_quickly(writer));
+    commits += 4 + commit_until_long(backend, writer);
+    assert_in_range(commits, 750, 4 + 768);
+    backend->close(writer);
+    rig_verify_well(rig, commits);
+}
+
 /* ---- an append that is alone ---- */
 
 /* Comes behind the store's own look at the end of a turn. */
@@ -900,6 +962,7 @@ int main(void)
         TEST(a_probe_writes),
         TEST(the_log_does_not_grow_for_ever),
         TEST(a_log_of_small_commits_begins_anew),
+        TEST(a_log_that_another_program_needs_stays_long),
         TEST(a_lone_append_is_committed_by_the_loop),
         TEST(the_loop_does_not_wait_for_another_program),
     };
