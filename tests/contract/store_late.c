@@ -348,6 +348,35 @@ static void a_row_stands_for_several_events(void **state)
     rig_verify_well(rig, 2 * ASKS);
 }
 
+/* A row of a session's list ends with its block of 4,096 events. */
+static void rows_end_with_their_block(void **state)
+{
+    enum { TURNS = 66, EVENTS = 64, AFTER = 4090 };
+    struct rig *rig = *state;
+    struct append *appends[EVENTS];
+    rig_open(rig);
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < EVENTS; i++) {
+            appends[i] = append_new();
+            rig_event(appends[i], EVENT_USER_MESSAGE, "s1", "", "{}");
+            rig_hand(rig, appends[i]);
+        }
+        rig_wait(rig);
+        for (int i = 0; i < EVENTS; i++)
+            append_free(appends[i]);
+    }
+    rig_close(rig);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), TURNS * EVENTS);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events WHERE block = 0"), 4095);
+    assert_int_equal(ask_sql(rig, "SELECT min(seq) FROM session_events WHERE block = 1"), 4096);
+    rig_open(rig);
+    struct read *read = rig_question(READ_EVENTS, "s1");
+    read->after = AFTER;
+    assert_int_equal(rig_read(rig, read)->event_count, TURNS * EVENTS - AFTER);
+    read_free(read);
+    rig_verify_well(rig, TURNS * EVENTS);
+}
+
 /* ---- many at once ---- */
 
 /* One of several agents, each in a session of its own: it asks, looks, is answered, and looks again. */
@@ -460,6 +489,7 @@ int main(void)
         TEST(calls_that_wait_are_listed_late),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
         TEST(a_row_stands_for_several_events),
+        TEST(rows_end_with_their_block),
         TEST(calls_are_found_while_others_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
