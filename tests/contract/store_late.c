@@ -2,7 +2,9 @@
 #include "sqlite_layer.h"
 #include "sqlite_rig.h"
 
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 /* What the store asks of the system. */
 struct counts {
@@ -285,6 +287,38 @@ static void calls_that_wait_are_listed_late(void **state)
     rig_verify_well(rig, 13);
 }
 
+/* The rows were given to SQLite, but its COMMIT finds no room: nothing of it counts, and it is done again. */
+static void tables_that_could_not_be_filled_are_filled_later(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct rlimit before, none;
+    struct backend_handle *writer;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
+    char call[16];
+    for (unsigned i = 0; i < 224; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        commit_ask(backend, writer, call, 0);
+    }
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct rc rc = backend->catch_up(writer, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(rc.code, ERR_UNAVAILABLE);
+    assert_int_equal(ask_sql(rig, INDEXED), 0);
+    commit_one(backend, writer, rig_answer("s1", "c7", "{}"));
+    assert_true(rc_ok(backend->catch_up(writer, &err)));
+    assert_int_equal(ask_sql(rig, INDEXED), 449);
+    assert_int_equal(ask_sql(rig, LISTED), 223);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM call_ids"), 224);
+    backend->close(writer);
+    rig_verify_well(rig, 449);
+    (void)signal(SIGXFSZ, handler);
+}
+
 /* The writer's own commit comes between the other program's and the next group. */
 static void a_change_by_others_is_noticed_behind_late_tables(void **state)
 {
@@ -487,6 +521,7 @@ int main(void)
         TEST(what_is_not_listed_yet_costs_nothing),
         TEST(tables_are_filled_behind_the_answer),
         TEST(calls_that_wait_are_listed_late),
+        TEST(tables_that_could_not_be_filled_are_filled_later),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
         TEST(a_row_stands_for_several_events),
         TEST(rows_end_with_their_block),
