@@ -287,6 +287,24 @@ static void calls_that_wait_are_listed_late(void **state)
     rig_verify_well(rig, 13);
 }
 
+/* While an append always waits, nothing is done behind an answer: the tables are filled with a group. */
+static void tables_are_filled_with_a_group_at_last(void **state)
+{
+    struct rig *rig = *state;
+    struct backend_handle *writer;
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
+    char call[16];
+    for (unsigned i = 0; i < 256; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        commit_ask(backend, writer, call, 0);
+    }
+    assert_int_equal(ask_sql(rig, INDEXED), 0);
+    commit_ask(backend, writer, "last", 0);
+    assert_int_equal(ask_sql(rig, INDEXED), 512);
+    rig_verify_well(rig, 514);
+    backend->close(writer);
+}
+
 /* The rows were given to SQLite, but its COMMIT finds no room: nothing of it counts, and it is done again. */
 static void tables_that_could_not_be_filled_are_filled_later(void **state)
 {
@@ -521,6 +539,7 @@ int main(void)
         TEST(what_is_not_listed_yet_costs_nothing),
         TEST(tables_are_filled_behind_the_answer),
         TEST(calls_that_wait_are_listed_late),
+        TEST(tables_are_filled_with_a_group_at_last),
         TEST(tables_that_could_not_be_filled_are_filled_later),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
         TEST(a_row_stands_for_several_events),
