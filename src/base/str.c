@@ -1,10 +1,10 @@
 /* Views of bytes (str.h); nothing here allocates. */
 #include "base/str.h"
 
-/* Most words with the same first byte differ in the second. */
+/* The first byte is the same; most such words differ in the second, which an empty one does not have. */
 static inline bool is_word(struct str s, const char *word)
 {
-    return (s.n < 2 || word[1] == s.p[1]) && strlen(word) == s.n && memcmp(word, s.p, s.n) == 0;
+    return word[0] && (s.n < 2 || word[1] == s.p[1]) && strlen(word) == s.n && memcmp(word, s.p, s.n) == 0;
 }
 
 size_t str_index(struct str s, const char *const words[], size_t count)

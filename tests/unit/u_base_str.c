@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 static void comparing(void **state)
@@ -109,6 +110,27 @@ static void numbers(void **state)
     assert_false(str_to_u64((struct str){"1\0", 2}, &value));
 }
 
+static void words(void **state)
+{
+    static const char *const list[] = {"allow", "ask", "a", "", "deny"};
+    enum { COUNT = sizeof list / sizeof *list };
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(str_index(str_of(list[i]), list, COUNT), i);
+    assert_int_equal(str_index(STR_NONE, list, COUNT), 3);
+    assert_false(STR_IN(STR("al"), list)); /* a word begins with it */
+    assert_false(STR_IN(STR("asks"), list)); /* it begins with a word */
+    assert_false(STR_IN(STR("aslow"), list));
+    assert_false(STR_IN(STR("allot"), list));
+    assert_false(STR_IN(((struct str){"ask\0", 4}), list));
+    /* Nothing is read behind the end of an empty word; the sanitizer sees it. */
+    char *empty = calloc(1, 1);
+    assert_non_null(empty);
+    assert_int_equal(str_index((struct str){"\0x", 2}, (const char *const[]){empty}, 1), 1);
+    assert_int_equal(str_index((struct str){"\0", 1}, (const char *const[]){empty}, 1), 1);
+    free(empty);
+}
+
 static void to_c(void **state)
 {
     (void)state;
@@ -127,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comparing), cmocka_unit_test(parts),   cmocka_unit_test(trimming),
         cmocka_unit_test(cutting),   cmocka_unit_test(numbers), cmocka_unit_test(to_c),
+        cmocka_unit_test(words),
     };
     return cmocka_run_group_tests_name("base/str", tests, NULL, NULL);
 }
