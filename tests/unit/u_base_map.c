@@ -95,6 +95,27 @@ static void any_bytes_are_a_key(void **state)
     map_done(&map);
 }
 
+/* A slot that was found a moment ago is tried by the key's end: all the other bytes must count, too. */
+static void every_byte_of_a_key_counts(void **state)
+{
+    enum { BYTES_MAX = 70 };
+    (void)state;
+    for (size_t n = 1; n <= BYTES_MAX; n++) {
+        struct map map = {0};
+        char key[BYTES_MAX];
+        struct str view = {key, n};
+        memset(key, 'k', n);
+        assert_null(map_put(&map, view, &map));
+        for (size_t i = 0; i < n; i++) {
+            assert_ptr_equal(map_get(&map, view), &map); /* now it is remembered */
+            key[i] = 'x';
+            assert_null(map_get(&map, view));
+            key[i] = 'k';
+        }
+        map_done(&map);
+    }
+}
+
 static void keys_are_copied(void **state)
 {
     (void)state;
@@ -131,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_an_array),    cmocka_unit_test(walks_over_each_once),
         cmocka_unit_test(empty_map),           cmocka_unit_test(any_bytes_are_a_key),
+        cmocka_unit_test(every_byte_of_a_key_counts),
         cmocka_unit_test(keys_are_copied),     cmocka_unit_test(hash_sees_everything),
     };
     return cmocka_run_group_tests_name("base/map", tests, NULL, NULL);
