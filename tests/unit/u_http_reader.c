@@ -264,6 +264,23 @@ static void test_what_a_handler_sees(void **state)
     http_reader_free(reader);
 }
 
+/* A field is found whatever the case of its letters, and none that only resembles it: who asks depends on them. */
+static void test_names_that_resemble(void **state)
+{
+    (void)state;
+    struct http_reader *reader = http_reader_new();
+    struct http_request *request = &reader->request;
+    struct str bytes = STR(GET HOST "Origim: 1\r\nOsigin: 2\r\nOrigin-: 3\r\nOrigi: 4\r\n"
+                           "Authorizatiom: 5\r\nAuthorizations: 6\r\naUTHORIZATIOn: 7\r\nCookif: 8\r\n\r\n");
+    assert_int_equal(http_reader_feed(reader, &bytes, NULL).code, ERR_OK);
+    assert_int_equal(reader->progress, HTTP_WHOLE);
+    assert_null(http_header(request, "origin").p);
+    assert_null(http_header(request, "cookie").p);
+    assert_true(str_is(http_header(request, "authorization"), "7"));
+    assert_true(str_is(http_header(request, "AUTHORIZATION"), "7"));
+    http_reader_free(reader);
+}
+
 static void test_keep_alive(void **state)
 {
     (void)state;
@@ -276,6 +293,7 @@ static void test_keep_alive(void **state)
         {GET HOST "Connection: x, Close\r\n\r\n", false},
         {GET HOST "Authorization: Bearer x\r\nconnection: close\r\nContent-Type: a/b\r\n\r\n", false},
         {GET "Connection: close\r\nUser-Agent: x\r\n" HOST "\r\n", false},
+        {GET HOST "Proxy-Connection: close\r\n\r\n", false},
         {GET "Content-Type: a/b\r\nUser-Agent: x\r\n" HOST "\r\n", true},
         {"GET / HTTP/1.0\r\n\r\n", false},
         {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true},
@@ -296,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_limits_of_the_head),
         cmocka_unit_test(test_largest_bodies),
         cmocka_unit_test(test_what_a_handler_sees),
+        cmocka_unit_test(test_names_that_resemble),
         cmocka_unit_test(test_keep_alive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
