@@ -1,5 +1,5 @@
 /* Blocks for what is used for a moment: an arena of one request, a text that is being written. malloc is slow for these
- * sizes, so a thread that has called block_keep (the loop's) keeps some that it gave back, half a megabyte of them at
+ * sizes, so a thread that has called block_keep (the loop's) keeps some that it gave back, 0.8 MB of them at
  * most, until it rests. Only arenas and buffers use this; everybody else uses those. */
 #ifndef BASE_BLOCK_H
 #define BASE_BLOCK_H
