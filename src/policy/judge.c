@@ -354,7 +354,7 @@ static void judge_filter(struct judging *j)
         shape[i] = filter->text.p[i] == '*' ? SHAPE_STAR : filter->text.p[i] == '?' ? SHAPE_ONE : filter->text.p[i];
     struct word word = {.text = filter->text, .shape = {shape, filter->text.n}};
     struct str targets[TARGETS_MAX] NOT_ZEROED;
-    size_t count = targets_of(j->arena, &word, STR("/"), STR_NONE, targets);
+    size_t count = targets_of(j->arena, &word, &(struct target_base){.folder = STR("/")}, targets);
     for (size_t i = 0; i < count; i++)
         if (judge_target_protected(j, targets[i], (struct touch){.looks = true}))
             j->protected_path = filter->text;

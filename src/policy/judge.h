@@ -94,6 +94,8 @@ void place_stops(struct judging *j, const struct place *place, struct str family
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
 /* Like place_covered, but only by rules with a path, not by rules on the whole tool. */
 const struct compiled *place_covered_by_path(struct judging *j, const struct place *place, struct str tool);
+/* targets_of with links; `folder` is empty when it is not known. */
+size_t judge_targets(struct judging *j, const struct word *word, struct str folder, struct str targets[TARGETS_MAX]);
 /* Whether the place always needs a person: for edits, or even for reading. */
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* Like place_protected, for every path that a word with holes could become (target.h). */
@@ -113,8 +115,7 @@ bool judge_target_outside(struct judging *j, struct str target);
 /* The same for reading: what place_readable accepts is not outside. */
 bool judge_target_unreadable(struct judging *j, struct str target);
 bool place_inside(const struct judging *j, const struct place *place);
-/* Whether reading the place needs no rule: it lies inside the session's folder, or is one of the system's headers,
- * libraries and manuals. */
+/* Whether reading it needs no rule: inside the session's folder, or a header, library or manual of the system. */
 bool place_readable(const struct judging *j, const struct place *place);
 /* Whether the place is a system folder: commands that write there are asked about. */
 bool place_of_system(const struct place *place);
@@ -168,8 +169,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          bool (*passes)(void *arg, struct act *act), void *arg);
 /* Whether the command prints nothing but numbers, or one name that nobody chooses (judge_number.c). */
 bool judge_prints_number(const struct node *node);
-/* Whether the names that the command prints, or that find hands on, all end as its patterns say: `find . -name '*.o'`,
- * `git ls-files '*.o'`. */
+/* Whether all names that the command prints, or find hands on, end as its patterns say (`find . -name '*.o'`). */
 bool judge_lists_ending(const struct node *node);
 /* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
  * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */

@@ -258,7 +258,7 @@ static bool uses_line_variable(struct judging *j, const struct word *word, const
     if (str_empty(before))
         return true;
     struct word place = {.text = before, .shape = before};
-    size_t count = targets_of(j->arena, &place, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
+    size_t count = judge_targets(j, &place, folder->known ? folder->path : STR_NONE, targets);
     return count == 1 && !is_somewhere(targets[0]) && !judge_target_outside(j, targets[0]);
 }
 
@@ -302,8 +302,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
         do {
             struct word part = {.text = str_cut(text, ' ', &text), .flags = value.flags};
             part.shape = word_literal(&value) ? part.text : value.shape;
-            size_t count = targets_of(j->arena, &part, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                                      targets);
+            size_t count = judge_targets(j, &part, folder->known ? folder->path : STR_NONE, targets);
             for (size_t k = 0; k < count; k++) {
                 if (is_somewhere(targets[k]) || judge_target_outside(j, targets[k]) || holds_keys(j, targets[k]))
                     return false;
@@ -466,8 +465,7 @@ static bool echoes_inside(struct judging *j, const struct folder *folder, bool w
         return false;
     for (size_t i = 1; i < node->word_count; i++) {
         struct str targets[TARGETS_MAX];
-        size_t count = targets_of(j->arena, &node->words[i], folder->known ? folder->path : STR_NONE,
-                                  j->places.home.named, targets);
+        size_t count = judge_targets(j, &node->words[i], folder->known ? folder->path : STR_NONE, targets);
         for (size_t k = 0; k < node->words[i].text.n; k++)
             if (strchr(" \t\n\"'\\", node->words[i].text.p[k]))
                 return false;
@@ -527,7 +525,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     if (found && !placed)
         return uses_line_variable(j, word, folder) && values_stay(j, j->tree, folder);
     struct str targets[TARGETS_MAX];
-    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
+    size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
     for (size_t i = 0; i < count; i++)
         if (is_somewhere(targets[i]) || judge_target_unreadable(j, targets[i]) || holds_keys(j, targets[i]) ||
             judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))

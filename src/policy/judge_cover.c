@@ -174,8 +174,7 @@ static bool act_outside(struct covering *c, const struct act *act)
     if ((act->path.flags & WORD_TILDE) && !word_is_path(&act->path))
         return true; /* ~user */
     struct str targets[TARGETS_MAX] NOT_ZEROED;
-    size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
-                              c->j->places.home.named, targets);
+    size_t count = judge_targets(c->j, &act->path, c->folder->known ? c->folder->path : STR_NONE, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
     /* `$x/etc/passwd` is /etc/passwd if x is empty. */
     size_t slash = str_find(act->path.shape, '/');

@@ -60,6 +60,38 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     return path_normal(j->arena, STR_NONE, STR_NONE, found->real, &ret_place->real);
 }
 
+static struct str folder_of(struct str path)
+{
+    while (path.n > 0 && path.p[--path.n] != '/')
+        ;
+    return path;
+}
+
+/* For targets_of. The name stays where it says what the kernel finds: below a project's folder that is a link itself,
+ * too. */
+static bool look_up(void *arg, struct str path, struct str *ret_above)
+{
+    struct judging *j = arg;
+    struct str above = folder_of(path);
+    j->place_count += 2;
+    if (j->place_count > PLACES_MAX) {
+        j->unknown = "it names too many paths";
+        return false;
+    }
+    struct str real = j->q->look(j->q->look_arg, path, true)->real;
+    struct str other = str_empty(above) ? STR_NONE : j->q->look(j->q->look_arg, above, true)->real;
+    struct str opened = folder_of(real);
+    *ret_above = str_eq(opened, str_is(other, "/") ? STR_NONE : other) ? above : opened;
+    return !str_empty(real);
+}
+
+size_t judge_targets(struct judging *j, const struct word *word, struct str folder, struct str targets[TARGETS_MAX])
+{
+    struct target_base base = {.folder = folder, .home = j->places.home.named, .up = j->q->look ? look_up : NULL,
+                               .arg = j};
+    return targets_of(j->arena, word, &base, targets);
+}
+
 bool place_inside(const struct judging *j, const struct place *place)
 {
     return !str_empty(j->places.project.named) && path_within(place->named, j->places.project.named) &&
@@ -349,8 +381,7 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
 {
     struct str targets[TARGETS_MAX] NOT_ZEROED;
-    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
+    size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
     touch.tree = touch.tree || touch.perhaps;
     for (size_t i = 0; i < count; i++)
         judge_target_stops(j, targets[i], touch);

@@ -280,8 +280,7 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
                                   struct touch touch)
 {
     struct str targets[TARGETS_MAX] NOT_ZEROED;
-    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
+    size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
     bool hit = false;
     for (size_t i = 0; i < count; i++) {
         hit = hit || judge_target_protected(j, targets[i], touch) || target_secret(targets[i], true);

@@ -184,8 +184,7 @@ void sweep_covered(struct judging *j, const struct study *study, const struct fo
         if (act->kind != ACT_READS || act->word < named || !(act->path.flags & WORD_GLOB))
             continue;
         struct str targets[TARGETS_MAX];
-        size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE,
-                                  j->places.home.named, targets);
+        size_t count = judge_targets(j, &act->path, folder->known ? folder->path : STR_NONE, targets);
         for (size_t i = 0; i < count; i++)
             note_find(j, targets[i]);
     }
@@ -300,8 +299,7 @@ static bool compares_trees(struct judging *j, const struct study *study, const s
         if (act->kind != ACT_READS || !act->word || act->word == last || (act->flags & ACT_BY_OPTION))
             continue;
         struct str targets[TARGETS_MAX];
-        size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                                  targets);
+        size_t count = judge_targets(j, &act->path, folder->known ? folder->path : STR_NONE, targets);
         last = act->word;
         operands++;
         outside = outside || ANY(size_t i = 0; i < count; i++, judge_target_outside(j, targets[i]));
@@ -313,8 +311,7 @@ static bool compares_trees(struct judging *j, const struct study *study, const s
 static void sweep_folder(struct judging *j, const struct act *act, const struct folder *folder)
 {
     struct str targets[TARGETS_MAX];
-    size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
+    size_t count = judge_targets(j, &act->path, folder->known ? folder->path : STR_NONE, targets);
     for (size_t i = 0; i < count; i++) {
         struct folder here = {.path = j->places.project.named, .known = true};
         struct place place;
@@ -336,7 +333,7 @@ static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind
     if (!tree && !pattern)
         return;
     struct str here = folder->known ? folder->path : STR_NONE;
-    size_t count = targets_of(j->arena, &act->path, here, j->places.home.named, targets);
+    size_t count = judge_targets(j, &act->path, here, targets);
     for (size_t i = 0; i < count; i++) {
         if (tree)
             sweep_target(j, kind, endings, targets[i], true);

@@ -49,8 +49,7 @@ static unsigned write_risk(struct judging *j, const struct act *act, const struc
 {
     struct str targets[TARGETS_MAX] NOT_ZEROED;
     unsigned risk = 0;
-    size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
+    size_t count = judge_targets(j, &act->path, folder->known ? folder->path : STR_NONE, targets);
     struct touch touch = {.perhaps = act->flags & ACT_PERHAPS, .tree = act->flags & ACT_TREE};
     for (size_t i = 0; i < count; i++) {
         if (str_is(targets[i], "/dev/null"))

@@ -598,36 +598,79 @@ static struct str beginning(struct str shape, struct str folder, struct str home
     return first == '/' ? STR_NONE : first == SHAPE_ANY ? anywhere : here;
 }
 
-/* The absolute path without dots. A leading expansion stays the first component. */
-static struct str normal(struct arena *arena, struct str shape, struct str folder, struct str home)
+/* What `..` leads to behind the folder, without links: the text before the last name. */
+static struct str taken_out(struct str folder)
 {
-    size_t letters;
-    struct str base = beginning(shape, folder, home, &letters), rest = str_sub(shape, letters, shape.n);
-    /* `$PWD/x` is below the folder, `$PWDx` beside it. */
-    if (letters) {
-        base = arena_printf(arena, "%.*s%.*s", STR_ARG(base), STR_ARG(rest));
-        rest = STR_NONE;
-    }
-    char *text = arena_bytes(arena, base.n + rest.n + 4);
+    while (folder.n > 0 && folder.p[--folder.n] != '/')
+        ;
+    return folder;
+}
+
+/* The path that the kernel would open: `..` behind a link is beside what the link leads to. Behind a pattern, which may
+ * match links, and where `up` does not know, the place may be any. */
+static struct str as_opened(struct arena *arena, struct str path, const struct target_base *base)
+{
+    char *text = arena_bytes(arena, path.n + 4);
     size_t n = 0;
-    while (!str_empty(base))
-        put_part(text, &n, str_cut(base, '/', &base));
-    while (!str_empty(rest))
-        put_part(text, &n, str_cut(rest, '/', &rest));
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path), reached = {text, n}, above;
+        if (!str_is(part, "..") || n == 0 || str_find(reached, SHAPE_ANY) < n) {
+            put_part(text, &n, part);
+            continue;
+        }
+        if (!target_literal(reached) || !base->up(base->arg, reached, &above))
+            above = STR("\x01");
+        if (str_eq(above, taken_out(reached))) {
+            n = above.n;
+            continue;
+        }
+        text = arena_bytes(arena, above.n + path.n + 4);
+        n = above.n;
+        if (n)
+            memcpy(text, above.p, n);
+    }
     return n ? (struct str){text, n} : STR("/");
 }
 
+static bool climbs(struct str path)
+{
+    return ANY(struct str rest = path; !str_empty(rest);, str_is(str_cut(rest, '/', &rest), ".."));
+}
+
+/* The absolute path without dots. A leading expansion stays the first component. *ret_opened is what the kernel would
+ * open by it, which is another path behind links. */
+static struct str normal(struct arena *arena, struct str shape, const struct target_base *at, struct str *ret_opened)
+{
+    size_t letters;
+    struct str base = beginning(shape, at->folder, at->home, &letters), rest = str_sub(shape, letters, shape.n);
+    /* `$PWD/x` is below the folder, `$PWDx` beside it. */
+    struct str path = arena_printf(arena, "%.*s%s%.*s", STR_ARG(base), letters ? "" : "/", STR_ARG(rest)), left = path;
+    char *text = arena_bytes(arena, path.n + 4);
+    size_t n = 0;
+    while (!str_empty(left))
+        put_part(text, &n, str_cut(left, '/', &left));
+    struct str named = n ? (struct str){text, n} : STR("/");
+    *ret_opened = at->up && climbs(path) ? as_opened(arena, path, at) : named;
+    return named;
+}
+
 /* With too many alternatives the only target is a mark that stands for every path. */
-size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
+size_t targets_of(struct arena *arena, const struct word *word, const struct target_base *base,
                   struct str targets[TARGETS_MAX])
 {
     struct expansion e = {.arena = arena, .list = targets};
     expand(&e, word->shape.p ? word->shape : word->text);
-    if (e.over) {
-        targets[0] = STR("\x01");
-        return 1;
+    size_t named = e.count;
+    for (size_t i = 0; i < named && !e.over; i++) {
+        struct str opened;
+        targets[i] = normal(arena, targets[i], base, &opened);
+        bool elsewhere = !str_eq(opened, targets[i]);
+        e.over = elsewhere && e.count == TARGETS_MAX;
+        if (elsewhere && !e.over)
+            targets[e.count++] = opened;
     }
-    for (size_t i = 0; i < e.count; i++)
-        targets[i] = normal(arena, targets[i], folder, home);
-    return e.count;
+    if (!e.over)
+        return e.count;
+    targets[0] = STR("\x01");
+    return 1;
 }

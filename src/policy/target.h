@@ -23,10 +23,21 @@ enum shape_mark {
 
 enum { TARGETS_MAX = 64 };
 
+/* What `..` behind the path leads to (the root is empty). The path is absolute, without dots and marks, and may be a
+ * link. False: not known. */
+typedef bool target_up(void *arg, struct str path, struct str *ret_above);
+
+struct target_base {
+    struct str folder; /* empty: not known */
+    struct str home;
+    target_up *up; /* NULL: there are no links */
+    void *arg;
+};
+
 /* The paths that a word may become: braces are expanded, `~`, `$HOME` and `$PWD` put in, dots taken out. Each
- * is absolute, or begins with SHAPE_ANY where nobody knows the place. More than TARGETS_MAX: one that may be
- * anything. `folder` is empty when it is not known. */
-size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
+ * is absolute, or begins with SHAPE_ANY where nobody knows the place. Where `..` stands behind a link, the path that
+ * the kernel would open is one more. More than TARGETS_MAX: one that may be anything. */
+size_t targets_of(struct arena *arena, const struct word *word, const struct target_base *base,
                   struct str targets[TARGETS_MAX]);
 /* Whether the target has no wildcards: it is exactly one path. */
 bool target_literal(struct str target);

@@ -301,3 +301,42 @@ def test_a_pattern_that_finds_a_link_is_asked_about_as_the_link_is(world):
         for line in ("cat pl*", "cat docs/p*", "cat doc*/plain", "cat *.pem"):
             must(judged(ruled, line) == "allowed", f"{line} beside a link to {target}")
         os.remove(os.path.join(project, link))
+
+
+def test_a_dotdot_behind_a_link_is_where_the_kernel_goes(world):
+    """`link/../x` is beside what the link leads to, not beside the link. With a rule on the programs and without one."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    home = world.environment["HOME"]
+    project = os.path.join(home, "work")
+    for folder in ("work/plain/deep", "other/in"):
+        os.makedirs(os.path.join(home, folder))
+    for name in ("work/txt", "work/plain/txt", "other/txt"):
+        with open(os.path.join(home, name), "w", encoding="utf-8") as file:
+            file.write("x\n")
+    os.symlink("../other/in", os.path.join(project, "link"))
+    os.symlink("plain/deep", os.path.join(project, "near"))
+    ruled, plain = admin.session(cwd=project), admin.session(cwd=project)
+    for rule in ("cat:*", "cp:*", "rm:*", "tee:*"):
+        admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": f"Bash({rule})", "layer": "session", "sessionId": ruled["id"]})
+    judged = lambda made, tool, given: admin.call(made["threadId"], tool, given)["status"]
+    for line in ("cat link/../txt", "cat link/../t*", "cat ./link/.././txt", "cat {link,plain}/../txt", "cat near/../../link/../txt",
+                 "cat $PWD/link/../txt", f"cat {project}/link/../txt", "cat l*/../txt", "cat < link/../txt", "cd link && cat ../txt"):
+        for made in (ruled, plain):
+            must(judged(made, "Bash", {"command": line}) == "awaiting", f"{line}, {'a' if made is ruled else 'no'} rule")
+    for line in ("rm link/../txt", "cp txt link/../txt", "tee link/../txt", "echo x > link/../txt"):
+        must(judged(ruled, "Bash", {"command": line}) == "awaiting", line)
+    for line in ("cat plain/../txt", "cat plain/../t*", "cat nosuch/../txt", "cat near/../txt", "cat plain/deep/../../txt", "cd plain && cat ../txt"):
+        for made in (ruled, plain):
+            must(judged(made, "Bash", {"command": line}) == "allowed", f"{line}, {'a' if made is ruled else 'no'} rule")
+    for tool in ("Read", "Write", "Edit"):
+        admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": f"{tool}(/**)", "layer": "session", "sessionId": ruled["id"]})
+    for tool, more in (("Read", {}), ("Write", {"content": "x"}), ("Edit", {"old_string": "x", "new_string": "y"})):
+        for path, status in (("link/../txt", "awaiting"), ("plain/../txt", "allowed")):
+            must(judged(ruled, tool, {"file_path": f"{project}/{path}", **more}) == status, f"{tool} of {path}")
+    os.symlink("work", os.path.join(home, "alias"))
+    named = admin.session(cwd=os.path.join(home, "alias"))
+    for line, status in (("cat plain/../txt", "allowed"), ("cat near/../../txt", "awaiting"), ("cat link/../txt", "awaiting")):
+        must(judged(named, "Bash", {"command": line}) == status, f"{line} in a folder that is a link")
+    admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Read(~/other/txt)", "layer": "session", "sessionId": ruled["id"]})
+    for line, status in (("cat link/../txt", "denied"), ("cat link/../t*", "denied"), ("cat l*/../txt", "denied"), ("cat plain/../txt", "allowed")):
+        must(judged(ruled, "Bash", {"command": line}) == status, f"{line} with a deny on the file")
