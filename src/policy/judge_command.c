@@ -77,10 +77,13 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
         lost(folder);
         return;
     }
+    bool physical = false; /* as the last of -L and -P says */
     while (at < argv.count && (word_is(&argv.words[at], "-L") || word_is(&argv.words[at], "-P") ||
-                               word_is(&argv.words[at], "-e") || word_is(&argv.words[at], "--")))
+                               word_is(&argv.words[at], "-e") || word_is(&argv.words[at], "--"))) {
+        physical = word_is(&argv.words[at], "-P") || (physical && !word_is(&argv.words[at], "-L"));
         at++;
-    struct str target = at < argv.count ? argv.words[at].text : STR("~"), path;
+    }
+    struct str target = at < argv.count ? argv.words[at].text : STR("~"), path = STR_NONE;
     bool readable = at == argv.count || (at + 1 == argv.count && word_is_path(&argv.words[at]));
     if (!readable || str_is(target, "-") || str_empty(target)) {
         lost(folder);
@@ -94,7 +97,10 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
             folder->path = STR_NONE;
         return;
     }
-    folder->known = path_normal(j->arena, folder->path, j->places.home.named, target, &path);
+    struct place place = {0};
+    folder->known = physical ? place_of(j, folder, target, &place)
+                             : path_normal(j->arena, folder->path, j->places.home.named, target, &path);
+    path = physical ? place.real : path;
     folder->path = folder->known ? path : STR_NONE;
     folder->vague = false;
     folder->inside = folder->known && folder_inside(j, path);

@@ -320,12 +320,14 @@ def test_a_dotdot_behind_a_link_is_where_the_kernel_goes(world):
         admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": f"Bash({rule})", "layer": "session", "sessionId": ruled["id"]})
     judged = lambda made, tool, given: admin.call(made["threadId"], tool, given)["status"]
     for line in ("cat link/../txt", "cat link/../t*", "cat ./link/.././txt", "cat {link,plain}/../txt", "cat near/../../link/../txt",
-                 "cat $PWD/link/../txt", f"cat {project}/link/../txt", "cat l*/../txt", "cat < link/../txt", "cd link && cat ../txt"):
+                 "cat $PWD/link/../txt", f"cat {project}/link/../txt", "cat l*/../txt", "cat < link/../txt", "cd link && cat ../txt",
+                 "cd -P link/.. && cat txt", "cd -P link && cd .. && cat txt", "cd -L -P -- link/.. && cat txt"):
         for made in (ruled, plain):
             must(judged(made, "Bash", {"command": line}) == "awaiting", f"{line}, {'a' if made is ruled else 'no'} rule")
     for line in ("rm link/../txt", "cp txt link/../txt", "tee link/../txt", "echo x > link/../txt"):
         must(judged(ruled, "Bash", {"command": line}) == "awaiting", line)
-    for line in ("cat plain/../txt", "cat plain/../t*", "cat nosuch/../txt", "cat near/../txt", "cat plain/deep/../../txt", "cd plain && cat ../txt"):
+    for line in ("cat plain/../txt", "cat plain/../t*", "cat nosuch/../txt", "cat near/../txt", "cat plain/deep/../../txt", "cd plain && cat ../txt",
+                 "cd link/.. && cat txt", "cd -P -L link/.. && cat txt", "cd -P plain/.. && cat txt"):
         for made in (ruled, plain):
             must(judged(made, "Bash", {"command": line}) == "allowed", f"{line}, {'a' if made is ruled else 'no'} rule")
     for tool in ("Read", "Write", "Edit"):
