@@ -271,12 +271,6 @@ FOUND = (("link", ".env", ("cat l*", "cat [l]ink", "cat l*k", "cat {l,x}*", "cat
          ("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*", "cat l*/plain", "cat l*/*")))
 
 
-FOUND = (("link", ".env", ("cat l*", "cat [l]ink", "cat l*k", "cat {l,x}*", "cat *")),
-         ("docs/key", "../.env", ("cat docs/k*", "cat d*/k*", "cd docs && cat k*")),
-         ("docs/key", "../../other/plain", ("cat docs/k*", "cat */key")), ("link", "../id_rsa", ("cat l*",)),
-         ("link", "../other", ("cat link/p*", "cat link/*", "cd docs && cat ../link/p*", "cat l*/plain", "cat l*/*")))
-
-
 def test_a_pattern_that_finds_a_link_is_asked_about_as_the_link_is(world):
     """With a rule on the program and without one. Under the rule a pattern that can only find other names passes."""
     admin = world.server("--read-only-commands", "allow").admin()
