@@ -48,7 +48,7 @@ size_t api_body_max(struct str target)
 
 /* ---- matching ---- */
 
-/* What stands between parameters is compared at once. */
+/* Compares a whole piece of text between two parameters at a time: every request meets the whole table. */
 static bool match_path(const char *pattern, struct str path, struct str params[PARAMS_MAX])
 {
     struct str left = str_of(pattern);

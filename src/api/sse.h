@@ -7,7 +7,7 @@
 
 struct sse;
 
-/* What such a stream watches, and what becomes of it; may be common to very many. */
+/* The scope that a stream watches, and functions that the stream calls. Streams of the same scope may share one. */
 struct sse_watched {
     struct watched watched;        /* its `caught_up` is sse_caught_up */
     void (*live)(struct sse *sse); /* everything stored was told: called once or more; may be NULL */

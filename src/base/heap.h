@@ -11,7 +11,7 @@ void *heap_new(size_t bytes);
 void *heap_grow(void *old, size_t bytes);
 /* Zeroed pages of the system, outside the heap, at a multiple of `alignment` (a power of two, at least a page). */
 void *heap_pages(size_t bytes, size_t alignment);
-/* What these pages hold is not needed any more: their memory goes back until they are written to again. */
+/* Gives the memory of these pages back to the system until they are written to again; their contents are lost. */
 void heap_pages_idle(void *pages, size_t bytes);
 void heap_pages_free(void *pages, size_t bytes);
 

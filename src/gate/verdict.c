@@ -234,7 +234,7 @@ static void check_sweep(struct arena *arena, const struct session *session, stru
                                           STR_ARG(found)));
 }
 
-/* What a look for links has to know. */
+/* The argument of a search for links; a search that goes on in a thread has a copy of its own (keep_hunt). */
 struct hunt {
     struct sweep_find find;
     struct str root;

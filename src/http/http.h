@@ -136,7 +136,7 @@ void http_drop(struct http_request *request);
 /* ---- streams (Server-Sent Events) ---- */
 struct http_stream;
 
-/* What the owner of a stream is told. A constant, because there may be very many streams. */
+/* Called back about a stream. Shared by all streams of one kind, because there may be very many. */
 struct http_stream_owner {
     /* Called exactly once, last, from the loop: the client left, was dropped, or the stream was ended. */
     void (*gone)(struct http_stream *stream, void *arg);
