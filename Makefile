@@ -43,7 +43,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench
-	@ninja -C $(BUILD) nod-bench >/dev/null
+	@ninja -C $(BUILD) nod-bench bench_judge >/dev/null
 	@dev/bench
 
 bench-nodes: build   ## several nodes on one PostgreSQL, as ratios to what it does by itself

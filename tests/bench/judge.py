@@ -14,34 +14,29 @@ import statistics
 import subprocess
 import time
 
-from frame import NOD, PATIENCE, ROOT, Broken, section
+from frame import NOD, PATIENCE, Broken, section
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nod-tests", "bench-peers")
 COUNTS = (10, 100, 1000, 10000)
 CODEX_ROUNDS = 21
-LIBRARIES = "-luv -lsqlite3 -lcrypto -lpcre2-8 -lwslay -lncursesw -ltinfo -lm -lpthread -ldl".split()
 
 
 def run(argv, **more):
     return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, check=False, **more)
 
 
-def program(world):
+def program():
     """The judge's own program, with the library that the server is made of."""
-    path = os.path.join(world.folder, "bench_judge")
+    path = os.path.join(os.path.dirname(NOD), "bench_judge")
     if not os.path.exists(path):
-        made = run([os.environ.get("CC", "cc"), "-std=gnu2x", "-D_GNU_SOURCE", "-O2", "-I", os.path.join(ROOT, "src"),
-                    os.path.join(ROOT, "tests/policy/bench_judge.c"), os.path.join(os.path.dirname(NOD), "libnodlib.a"),
-                    *LIBRARIES, "-o", path])
-        if made.returncode:
-            raise Broken(made.stderr[-300:])
+        raise Broken("bench_judge is not built: make bench")
     return path
 
 
 @section("judge")
 def measure_judge(world, report):
-    told = run([program(world)]).stdout
+    told = run([program()]).stdout
     typical = {int(n): float(us) for n, us in re.findall(r"^ *(\d+) rules +([\d.]+)$", told, re.M)}
     hostile = re.findall(r"^(.{1,20}?) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", told, re.M)
     if sorted(typical) != list(COUNTS) or not hostile:
@@ -83,18 +78,18 @@ def installed():
     return CACHE, ""
 
 
-def ours(world):
+def ours():
     """Microseconds of a verdict, and of reading the rules and one verdict, by number of rules."""
-    told = run([program(world), "simple"]).stdout
+    told = run([program(), "simple"]).stdout
     found = re.findall(r"^ *(\d+) rules +([\d.]+) +([\d.]+)$", told, re.M)
     if len(found) != len(COUNTS):
         raise Broken(f"the judge's figures cannot be read: {told!r}")
     return {int(n): (float(verdict), float(read)) for n, verdict, read in found}
 
 
-def rules_of(world, count):
+def rules_of(count):
     """The words of each rule; the judge's program is where they come from."""
-    return [json.loads(line) for line in run([program(world), "rules", str(count)]).stdout.splitlines()]
+    return [json.loads(line) for line in run([program(), "rules", str(count)]).stdout.splitlines()]
 
 
 def cedar(world, folder, commands):
@@ -103,7 +98,7 @@ def cedar(world, folder, commands):
     for count in COUNTS:
         path = world.path(f"cedar-{count}.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"rules": rules_of(world, count), "commands": commands}, file)
+            json.dump({"rules": rules_of(count), "commands": commands}, file)
         got = run(["node", os.path.join(folder, "cedar.mjs"), path])
         if got.returncode:
             raise Broken(f"Cedar: {got.stderr[-300:]}")
@@ -128,7 +123,7 @@ def codex(world, folder, commands):
     for count in took:
         files[count] = world.path(f"codex-{count}.rules")
         with open(files[count], "w", encoding="utf-8") as file:
-            for words in rules_of(world, count) if count else []:
+            for words in rules_of(count) if count else []:
                 file.write(f'prefix_rule(pattern={json.dumps(words)}, decision="allow")\n')
     for i in range(CODEX_ROUNDS):
         command = commands[i % len(commands)].replace("'", "").split()
@@ -147,8 +142,8 @@ def peers(world, report):
         report.left_out("a simple command; to Cedar, in process", why)
         report.left_out("rules read and a verdict; to codex execpolicy check", why)
         return
-    commands = run([program(world), "commands"]).stdout.splitlines()
-    mine, theirs, process = ours(world), cedar(world, folder, commands), codex(world, folder, commands)
+    commands = run([program(), "commands"]).stdout.splitlines()
+    mine, theirs, process = ours(), cedar(world, folder, commands), codex(world, folder, commands)
     report.machine("codex", "execpolicy check, a process: " + ", ".join(
         f"{process[n] / 1000:.1f} ms under {n:,} rules" for n in (0, *COUNTS)))
     for count in COUNTS:
