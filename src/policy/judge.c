@@ -698,7 +698,7 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
     if (verdict.effect == EFFECT_ALLOW)
         verdict.sweep = j.sweep;
-    /* What would pass without cover, by the mode, may go through links. */
+    /* A call that the mode lets pass without a rule may go through links: no look for them is needed. */
     if (verdict.sweep.find_count && decide(&j, false).effect == EFFECT_ALLOW)
         verdict.sweep.find_count = 0;
     verdict.listed = verdict.effect == EFFECT_ALLOW && j.listed;

@@ -598,7 +598,7 @@ static struct str beginning(struct str shape, struct str folder, struct str home
     return first == '/' ? STR_NONE : first == SHAPE_ANY ? anywhere : here;
 }
 
-/* What `..` leads to behind the folder, without links: the text before the last name. */
+/* The folder above, as if there were no links: the text before the last name. */
 static struct str taken_out(struct str folder)
 {
     while (folder.n > 0 && folder.p[--folder.n] != '/')

@@ -23,8 +23,8 @@ enum shape_mark {
 
 enum { TARGETS_MAX = 64 };
 
-/* What `..` behind the path leads to (the root is empty). The path is absolute, without dots and marks, and may be a
- * link. False: not known. */
+/* Finds the folder that `..` behind the path leads to (the root is empty). The path is absolute, without dots and
+ * marks, and may be a link. False: not known. */
 typedef bool target_up(void *arg, struct str path, struct str *ret_above);
 
 struct target_base {

@@ -148,7 +148,7 @@ struct rc postgres_migrate(struct postgres_handle *handle, struct err *err);
  * of events. */
 struct rc postgres_version(struct postgres_handle *handle, int *ret_version, struct err *err);
 bool postgres_version_is_current(int version);
-/* What this program knows, and the number for it: a group is kept only while `meta` has this one. */
+/* The version that this program knows, and its number: a group is kept only while `meta` has this number. */
 struct version postgres_version_known(void);
 int64_t postgres_version_number(void);
 

@@ -15,7 +15,7 @@ struct version {
     int64_t steps, kinds;
 };
 
-/* What a program knows that has so many steps and this program's kinds. */
+/* The version of a program with so many steps and the kinds of this one. */
 struct version version_of_steps(int64_t steps);
 int64_t version_number(struct version version);
 /* No steps: the number is of no store. */
