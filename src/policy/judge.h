@@ -171,14 +171,6 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
 bool judge_prints_number(const struct node *node);
 /* Whether all names that the command prints, or find hands on, end as its patterns say (`find . -name '*.o'`). */
 bool judge_lists_ending(const struct node *node);
-/* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
- * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
-void sweep_pattern(struct judging *j, struct str target);
-void sweep_listed(struct judging *j, const struct node *node);
-void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named);
-void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */
-void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
-                   const struct folder *folder);
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the path is a name that the line makes while it runs (a substitution, standard input, `read`), and may be one

@@ -1,6 +1,6 @@
 /* The read-only default: commands that only read inside the session's folder, and constructs that change nothing
  * about the command they stand around. All of it is switched off in policy_covers, where rules are judged alone. */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/err.h"
 #include "policy/effects.h"

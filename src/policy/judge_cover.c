@@ -5,7 +5,7 @@
  * inner command by a rule of its own), or when it stays inside the session's folder. Without a rule only
  * judge_builtin.c may let it pass.
  */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/err.h"
 #include "base/local.h"

@@ -1,7 +1,7 @@
 /* Files that a command reads and does not name (`grep -r x .`, `cat *.c`, `cat $(git ls-files)`): noted here, without a
  * look at the disk, so that the gate can look whether one of them holds keys (policy_sweep.h). Called by
  * judge_builtin.c for commands that would pass without a rule. */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/grow.h"
 #include "policy/effects.h"

@@ -1,0 +1,16 @@
+/* Files that a command reads without naming them, noted for the gate (judge_sweep.c). Private to judge_*.c. */
+#ifndef POLICY_JUDGE_SWEEP_H
+#define POLICY_JUDGE_SWEEP_H
+
+#include "policy/judge.h"
+
+/* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
+ * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
+void sweep_pattern(struct judging *j, struct str target);
+void sweep_listed(struct judging *j, const struct node *node);
+void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named);
+void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */
+void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
+                   const struct folder *folder);
+
+#endif
