@@ -104,6 +104,8 @@ bool judge_target_protected(const struct judging *j, struct str target, struct t
 void judge_target_stops(struct judging *j, struct str target, struct touch touch);
 /* Notes the rules against every path that a word could become. */
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch);
+/* Notes a doubt where a variable or a loop gets the name of a link, and a rule speaks against what it leads to. */
+void judge_assigned_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes a doubt where a command shows contents that a repository has stored (`git diff`, `git log -p`) and a rule
  * speaks against one of the files: those that its paths name, on the disk or not; without a path all of them. */
 void judge_stored_stops(struct judging *j, const struct study *study, const struct act *act,

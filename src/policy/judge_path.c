@@ -351,8 +351,38 @@ static bool rule_meets(struct judging *j, const struct rule *rule, struct str ta
 
 enum { TARGET_LOOKS_MAX = 100000 };
 
+/* The folder in which a pattern begins; a target without one is its own. */
+static struct str beginning_of(struct str target)
+{
+    size_t at = 0, slash = 0;
+    for (; at < target.n && (unsigned char)target.p[at] > SHAPE_PWD; at++)
+        slash = target.p[at] == '/' ? at : slash;
+    return at == target.n ? target : str_sub(target, 0, slash);
+}
+
+/* The target below the folder that the links of its beginning lead to; false: it is below no link, or the place is not
+ * known. */
+static bool behind_links(struct judging *j, struct str target, struct str *ret_target)
+{
+    struct str folder = beginning_of(target);
+    if (!j->q->look || str_empty(folder))
+        return false;
+    if (++j->place_count > PLACES_MAX) {
+        j->unknown = "it names too many paths";
+        return false;
+    }
+    struct str real = j->q->look(j->q->look_arg, folder, true)->real;
+    if (str_empty(real))
+        j->unknown = j->unknown ? j->unknown : "where the links of a path lead is not known";
+    if (str_empty(real) || str_eq(real, folder))
+        return false;
+    struct str rest = str_sub(target, folder.n, target.n);
+    *ret_target = str_is(real, "/") && rest.n ? rest : arena_printf(j->arena, "%.*s%.*s", STR_ARG(real), STR_ARG(rest));
+    return true;
+}
+
 /* Holds every rule against paths against the names that a pattern could match, and (tree) all below them. */
-void judge_target_stops(struct judging *j, struct str target, struct touch touch)
+static void target_stops(struct judging *j, struct str target, struct touch touch)
 {
     j->hole_looks += j->set->stop_name_count;
     if (j->hole_looks > TARGET_LOOKS_MAX) {
@@ -378,6 +408,14 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
     }
 }
 
+void judge_target_stops(struct judging *j, struct str target, struct touch touch)
+{
+    struct str real;
+    target_stops(j, target, touch);
+    if (j->set->stop_name_count && behind_links(j, target, &real))
+        target_stops(j, real, touch);
+}
+
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
 {
     struct str targets[TARGETS_MAX] NOT_ZEROED;
@@ -385,6 +423,40 @@ void judge_word_targets(struct judging *j, const struct word *word, const struct
     touch.tree = touch.tree || touch.perhaps;
     for (size_t i = 0; i < count; i++)
         judge_target_stops(j, targets[i], touch);
+}
+
+/* Notes the rules against what lies behind the link that a value names; a value that is no link stands on the line with
+ * its letters, which are compared elsewhere. */
+static bool value_stops(struct judging *j, struct str text, const struct word *value, const struct folder *folder)
+{
+    struct stop before = j->stop;
+    struct word word = {.text = text, .flags = value->flags, .shape = word_literal(value) ? text : value->shape};
+    struct str targets[TARGETS_MAX] NOT_ZEROED, real;
+    size_t count = judge_targets(j, &word, folder->known ? folder->path : STR_NONE, targets);
+    j->stop = (struct stop){0};
+    for (size_t i = 0; i < count && !str_empty(text); i++)
+        if (behind_links(j, targets[i], &real) && !str_eq(real, through_places(j, targets[i])))
+            target_stops(j, real, (struct touch){.looks = true, .tree = true});
+    bool stops = j->stop.rule;
+    j->stop = before;
+    return stops;
+}
+
+void judge_assigned_stops(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    bool loop = node->kind == NODE_BRANCH;
+    for (size_t i = 0; j->set->stop_name_count && i < (loop ? node->word_count : node->assign_count); i++) {
+        struct word value = node->words[i];
+        if (!loop) {
+            (void)str_cut(node->words[i].text, '=', &value.text);
+            (void)str_cut(node->words[i].shape, '=', &value.shape);
+        }
+        bool stops = value_stops(j, value.text, &value, folder);
+        for (struct str rest = value.text; word_literal(&value) && !str_empty(rest);)
+            stops = value_stops(j, str_cut(rest, ' ', &rest), &value, folder) || stops;
+        if (stops && !j->unknown)
+            j->unknown = "a variable names a link, and a rule denies or asks about a file that it leads to";
+    }
 }
 
 /* ---- contents that a repository has stored ---- */
@@ -430,10 +502,7 @@ void judge_strange_git_stops(struct judging *j, const struct study *study)
 /* Whether the folder in which a pattern begins lies inside the session's folder: `a/x*`, with `a` a link, may not. */
 static bool begins_inside(struct judging *j, struct str target)
 {
-    size_t slash = 0;
-    for (size_t i = 0; i < target.n && (unsigned char)target.p[i] > SHAPE_PWD; i++)
-        slash = target.p[i] == '/' ? i : slash;
-    struct str folder = str_sub(target, 0, slash);
+    struct str folder = beginning_of(target);
     return folder.n <= j->places.project.named.n || folder_inside(j, folder);
 }
 

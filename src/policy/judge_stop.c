@@ -325,6 +325,7 @@ void judge_values_stop(struct judging *j, const struct node *node, const struct 
 {
     struct node values = {.words = node->words, .word_count = node->word_count};
     secrets_stop(j, &values);
+    judge_assigned_stops(j, node, folder);
     for (size_t i = 0; j->set->stops_paths && i < node->word_count; i++)
         judge_word_targets(j, &node->words[i], folder, (struct touch){0});
 }
@@ -767,6 +768,7 @@ void judge_part_stops(struct judging *j, struct node *node, const struct folder 
     redirs_stops(j, node, folder);
     if (node->assign_count)
         doubt_stops(j, "it sets a variable, which may name what another program runs");
+    judge_assigned_stops(j, node, folder);
     for (size_t i = 0; i < node->assign_count; i++) /* https_proxy=… */
         if (judge_names_host(j, node->words[i].text) || judge_hides_host(j, node->words[i].text))
             note_unknown(j, "it sets a variable that names a host, and a rule speaks against that");

@@ -1,0 +1,47 @@
+"""Links in the words of commands: a deny on what a link leads to, and commands that follow links by themselves."""
+import os
+
+from world import must
+
+
+def begun(world, files, links):
+    """A server, and a project folder with these files and links in it; `~` is its home."""
+    admin = world.server("--read-only-commands", "allow").admin()
+    project = os.path.join(world.environment["HOME"], "work")
+    place = lambda name: name.replace("~", world.environment["HOME"]) if name.startswith("~") else os.path.join(project, name)
+    for name in files:
+        os.makedirs(os.path.dirname(place(name)), exist_ok=True)
+        with open(place(name), "w", encoding="utf-8") as file:
+            file.write("x\n")
+    for name, target in links.items():
+        os.makedirs(os.path.dirname(place(name)), exist_ok=True)
+        os.symlink(target, place(name))
+    return admin, project
+
+
+def session(admin, project, *, programs=(), against=(), mode="default"):
+    made = admin.session(cwd=project, permissionMode=mode)
+    rules = [("allow", f"Bash({name}:*)") for name in programs] + [("deny", rule) for rule in against]
+    for effect, rule in rules:
+        admin.ok("POST", "/api/policy/rules", {"effect": effect, "rule": rule, "layer": "session", "sessionId": made["id"]})
+    return lambda line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+
+
+def test_a_deny_holds_below_a_linked_folder(world):
+    """By a pattern and by a whole tree, too; what a brace or a loop makes of a link's name counts as the name."""
+    admin, project = begun(world, ("txt", "plain/x", "denied/x", "denied/deep/x"),
+                           {"dl": "denied", "l": "denied/x", "docs/d": "../denied", "near": "plain"})
+    programs = ("cat", "cp", "tar", "grep", "find", "cd")
+    against = ("Read(/denied/**)",)
+    judges = {"rules": session(admin, project, programs=programs, against=against), "none": session(admin, project, against=against),
+              "bypass": session(admin, project, against=against, mode="bypassPermissions")}
+    for line in ("cat dl/*", "cat dl/?", "cat docs/d/x*", "cat {d,}l", "cd dl && cat *", "cd docs/d && cat ?", "cd dl && for f in *; do cat $f; done",
+                 "grep -r x dl", "grep -r x dl/", "cd dl && grep -r x .", "cd dl && grep -r x", "find dl/ -type f -exec cat {} +",
+                 "cd dl && find . -type f -exec cat {} +", "tar chf - dl", "cp -r dl/ copy", "for f in l; do cat $f; done",
+                 "for f in dl; do cat $f/x; done", "f=l; cat $f", "f=dl; cat $f/x", "f='txt l'; cat $f"):
+        for name, judged in judges.items():
+            must(judged(line) in ("denied", "awaiting"), f"{line}, {name}: {judged(line)}")
+    for line in ("cat near/*", "cat {p,}txt", "cd near && cat *", "grep -r x near", "cd near && grep -r x .", "for f in txt; do cat $f; done",
+                 "f=txt; cat $f", "cd near && for f in *; do cat $f; done"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
