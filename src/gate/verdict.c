@@ -250,7 +250,13 @@ static const void *keep_hunt(struct arena *arena, const void *arg)
 {
     const struct hunt *hunt = arg;
     struct hunt *kept = arena_new(arena, struct hunt);
-    *kept = (struct hunt){.find.pattern = arena_str(arena, hunt->find.pattern), .root = arena_str(arena, hunt->root)};
+    *kept = (struct hunt){.find = hunt->find, .root = arena_str(arena, hunt->root)};
+    kept->find.pattern = arena_str(arena, hunt->find.pattern);
+    kept->find.folder = STR_NONE; /* the search has its own */
+    struct str *stops = arena_array(arena, struct str, hunt->find.stop_count + 1);
+    for (size_t i = 0; i < hunt->find.stop_count; i++)
+        stops[i] = arena_str(arena, hunt->find.stops[i]);
+    kept->find.stops = stops;
     return kept;
 }
 
@@ -268,8 +274,9 @@ static void check_finds(struct arena *arena, const struct session *session, stru
             ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s has too many to "
                                                      "check whether one is a link to another place", STR_ARG(found)));
         else if (!str_empty(found))
-            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s is a link out of "
-                                                     "the session's folder, or to a file with keys", STR_ARG(found)));
+            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s is a link out of the "
+                                                     "session's folder, to a file with keys, or to one that a rule "
+                                                     "denies or asks about", STR_ARG(found)));
     }
 }
 

@@ -6,7 +6,7 @@
  * (judge_paths); all other calls are matched as a whole (whole_fits). Pure: links of paths are looked up by the
  * caller's function.
  */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/err.h"
 #include "base/grow.h"
@@ -698,9 +698,9 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
     if (verdict.effect == EFFECT_ALLOW)
         verdict.sweep = j.sweep;
-    /* A call that the mode lets pass without a rule may go through links: no look for them is needed. */
+    /* A call that the mode lets pass without a rule may go through links, but not to what a rule is against. */
     if (verdict.sweep.find_count && decide(&j, false).effect == EFFECT_ALLOW)
-        verdict.sweep.find_count = 0;
+        sweep_without_rules(&verdict.sweep);
     verdict.listed = verdict.effect == EFFECT_ALLOW && j.listed;
     return verdict;
 }

@@ -73,6 +73,8 @@ struct judging {
     struct str git_folder;
     bool git_strange;
     const struct study *studied; /* study of the command being matched against rules; NULL: not known */
+    struct str *stopped[2]; /* the paths that rules are against; the second without rules on changes alone */
+    size_t stopped_count[2];
     size_t hole_looks; /* how many rules were matched against words with holes so far */
     /* Results of judge_text_stops and judge_names_host for the whole command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net, hosts;
@@ -102,6 +104,8 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
 bool judge_target_protected(const struct judging *j, struct str target, struct touch touch);
 /* Notes the rules against any path that a pattern could match. */
 void judge_target_stops(struct judging *j, struct str target, struct touch touch);
+/* The paths, absolute and with wildcards, that rules are against where they are changed, or (`looks`) read. */
+const struct str *judge_stopped_paths(struct judging *j, bool looks, size_t *ret_count);
 /* Notes the rules against every path that a word could become. */
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch);
 /* Notes a doubt where a variable or a loop gets the name of a link, and a rule speaks against what it leads to. */

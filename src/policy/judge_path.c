@@ -3,7 +3,7 @@
  * A place is a path as it is named on the line and as it is behind symbolic links; an allow must fit both, an
  * objection either. The disk is asked through question.look, at most PLACES_MAX times per call.
  */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/err.h"
 #include "base/local.h"
@@ -328,11 +328,35 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
            (!str_eq(place->named, place->real) && is_protected(j, place->real, touch));
 }
 
-static bool meets_below(struct judging *j, const struct rule *rule, struct str base, struct str target, bool tree)
+/* The path of the rule, from the root on. */
+static struct str below(struct judging *j, const struct rule *rule, struct str base)
 {
     if (path_means_anywhere(rule))
         base = STR("**");
-    return target_meets(target, arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern)), tree);
+    return arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern));
+}
+
+const struct str *judge_stopped_paths(struct judging *j, bool looks, size_t *ret_count)
+{
+    size_t count = 0;
+    if (!j->stopped[looks]) {
+        j->stopped[looks] = arena_array(j->arena, struct str, 2 * j->set->stop_name_count + 1);
+        look_home_up(j);
+        for (size_t i = 0; i < j->set->stop_name_count; i++) {
+            const struct compiled *rule = &j->set->rules[j->set->stop_rules[i]];
+            struct str named, real;
+            if (!rule_in_force(rule, j->q->now_ms) || rule->rule.kind != RULE_PATH ||
+                (looks && str_is(ruleset_path_family(rule->rule.tool), "edit")) ||
+                !path_rule_base(j->arena, &rule->rule, &j->places, false, &named))
+                continue;
+            j->stopped[looks][count++] = below(j, &rule->rule, named);
+            if (path_rule_base(j->arena, &rule->rule, &j->places, true, &real) && !str_eq(real, named))
+                j->stopped[looks][count++] = below(j, &rule->rule, real);
+        }
+        j->stopped_count[looks] = count;
+    }
+    *ret_count = j->stopped_count[looks];
+    return j->stopped[looks];
 }
 
 /* Whether the target could be a path that the rule is about, below its base as it is named or as it really is. */
@@ -341,12 +365,12 @@ static bool rule_meets(struct judging *j, const struct rule *rule, struct str ta
     struct str named, real;
     if (!path_rule_base(j->arena, rule, &j->places, false, &named))
         return false;
-    if (meets_below(j, rule, named, target, tree))
+    if (target_meets(target, below(j, rule, named), tree))
         return true;
     if (rule->base == BASE_HOME)
         look_home_up(j);
     return path_rule_base(j->arena, rule, &j->places, true, &real) && !str_eq(real, named) &&
-           meets_below(j, rule, real, target, tree);
+           target_meets(target, below(j, rule, real), tree);
 }
 
 enum { TARGET_LOOKS_MAX = 100000 };
@@ -414,6 +438,8 @@ void judge_target_stops(struct judging *j, struct str target, struct touch touch
     target_stops(j, target, touch);
     if (j->set->stop_name_count && behind_links(j, target, &real))
         target_stops(j, real, touch);
+    if (j->set->stop_name_count)
+        sweep_stopped(j, target, touch);
 }
 
 void judge_word_targets(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)

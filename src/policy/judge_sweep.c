@@ -159,21 +159,68 @@ static void sweep_target(struct judging *j, enum sweep_kind kind, struct str end
     sweep_add(j, kind, endings, folder, levels);
 }
 
-static void note_find(struct judging *j, struct str target)
+enum { FINDS_MAX = 64 };
+
+/* What is looked for by the pattern; NULL: it is no pattern, or lies outside the session's folder, or there are too
+ * many of them. */
+static struct sweep_find *find_by(struct judging *j, struct str pattern)
 {
     struct sweep *sweep = &j->sweep;
-    struct sweep_find find = {.pattern = target};
-    find.folder = folder_of(target, false, &find.levels);
-    if (target_literal(target) || !path_within(find.folder, j->places.project.named) ||
-        (sweep->find_count && str_eq(target, sweep->finds[sweep->find_count - 1].pattern)))
-        return;
+    struct sweep_find find = {.pattern = pattern};
+    find.folder = folder_of(pattern, false, &find.levels);
+    if (target_literal(pattern) || !path_within(find.folder, j->places.project.named))
+        return NULL;
+    for (size_t i = 0; i < sweep->find_count; i++)
+        if (str_eq(pattern, sweep->finds[i].pattern))
+            return &sweep->finds[i];
+    if (sweep->find_count == FINDS_MAX) {
+        j->unknown = j->unknown ? j->unknown : "too many of its words are patterns";
+        return NULL;
+    }
     ARENA_GROW(j->arena, sweep->finds, sweep->find_count, sweep->find_room);
-    sweep->finds[sweep->find_count++] = find;
+    sweep->finds[sweep->find_count] = find;
+    return &sweep->finds[sweep->find_count++];
+}
+
+static void note_find(struct judging *j, struct str pattern)
+{
+    struct sweep_find *find = find_by(j, pattern);
+    if (find)
+        find->away = true;
+}
+
+void sweep_stopped(struct judging *j, struct str pattern, struct touch touch)
+{
+    /* Of a name with an expansion in it nobody knows how deep it lies: it is a doubt where the rules are. */
+    bool made = str_find(pattern, SHAPE_ANY) < pattern.n;
+    struct sweep_find *find = made || touch.lists ? NULL : find_by(j, pattern);
+    if (!find)
+        return;
+    size_t count;
+    const struct str *stops = judge_stopped_paths(j, touch.looks, &count);
+    if (count > find->stop_count) { /* those against a change are those against a look, and others */
+        find->stops = stops;
+        find->stop_count = count;
+    }
+}
+
+void sweep_without_rules(struct sweep *sweep)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sweep->find_count; i++) {
+        sweep->finds[i].away = false;
+        if (sweep->finds[i].stop_count)
+            sweep->finds[kept++] = sweep->finds[i];
+    }
+    sweep->find_count = kept;
 }
 
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real)
 {
-    return (!path_within(real, root) || target_secret(real, true)) && target_meets(find->pattern, path, false);
+    if (!target_meets(find->pattern, path, false))
+        return false;
+    return (find->away && (str_empty(root) || !path_within(real, root) || target_secret(real, true))) ||
+           ANY(size_t i = 0; i < find->stop_count; i++, target_meets(real, find->stops[i], true));
 }
 
 void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named)

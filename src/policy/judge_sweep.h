@@ -7,6 +7,10 @@
 /* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
  * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
 void sweep_pattern(struct judging *j, struct str target);
+/* Notes a pattern by which a link to what rules are against may be found, whether or not a rule covers the command. */
+void sweep_stopped(struct judging *j, struct str pattern, struct touch touch);
+/* Leaves what counts where the mode lets a call pass without a rule: links to what rules are against. */
+void sweep_without_rules(struct sweep *sweep);
 void sweep_listed(struct judging *j, const struct node *node);
 void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named);
 void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */

@@ -15,6 +15,9 @@ struct sweep_find {
     struct str pattern; /* for sweep_leads_away; not printable */
     struct str folder;  /* all that it may find is below */
     unsigned levels;    /* as in struct sweep */
+    bool away;          /* a link out of the session's folder counts, and one to .env */
+    const struct str *stops; /* and one to what rules are against: absolute paths, with their wildcards */
+    size_t stop_count;
 };
 
 /* The files to look at, as a folder and a depth: one sweep per call, the union of what its parts read. */
@@ -27,8 +30,8 @@ struct sweep {
     size_t find_count, find_room;
 };
 
-/* Whether the pattern may find the link `path`, and the link leads out of the session's folder, whose real name is
- * `root`, or to a file like .env, which a rule on a program does not open. */
+/* Whether the pattern may find the link `path`, and the link leads to a file that a rule is against, or (`away`) out of
+ * the session's folder, whose real name is `root`, or to a file like .env, which a rule on a program does not open. */
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real);
 
 #endif

@@ -45,3 +45,20 @@ def test_a_deny_holds_below_a_linked_folder(world):
                  "f=txt; cat $f", "cd near && for f in *; do cat $f; done"):
         for name, judged in judges.items():
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+
+
+def test_a_deny_holds_for_a_link_that_a_pattern_finds(world):
+    admin, project = begun(world, ("txt", "plain/x", "denied/x", "denied/deep/x", "~/other/key"),
+                           {"dl": "denied", "l": "denied/x", "deepdown": "denied/deep", "docs/d": "../denied", "zz": "../other/key"})
+    programs, against = ("cat", "rm", "ls"), ("Read(/denied/**)", "Edit(~/other/key)")
+    judges = {"rules": session(admin, project, programs=programs, against=against),
+              "bypass": session(admin, project, against=against, mode="bypassPermissions")}
+    for line in ("cat [l]", "cat ?", "cat l*", "cat deep*/x", "cat docs/*/x", "cat d?/x", "cat */x", "cd docs && cat */x", "for f in ?; do cat $f; done",
+                 "cat < [l]", "rm z*", "rm [z]z"):
+        for name, judged in judges.items():
+            must(judged(line) in ("denied", "awaiting"), f"{line}, {name}: {judged(line)}")
+    for line in ("cat t*", "cat pl*/x", "cat p*/?", "ls l*", "rm t*"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+    for line in ("cat z*", "cat [z]z"):  # a rule against changing it
+        must(judges["bypass"](line) == "allowed", f"{line}: {judges['bypass'](line)}")
