@@ -137,6 +137,8 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
 int sqlite_schema_known(void); /* this program's steps */
 enum { SQLITE_VERSION_LATE = 6, SQLITE_VERSION_GROUPS_LATE = 8 }; /* the first with late tables, and with late groups */
+/* The steps from one version's tables to another's, in the caller's transaction. */
+struct rc sqlite_schema_step(struct sqlite3 *db, int64_t from, int64_t to, struct err *err);
 /* Creates the tables or brings them, and the version's number, up to this program's. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
 /* Fills the late tables of a database that has events and nothing else, and is written once. */

@@ -24,6 +24,21 @@ enum { LINKS_CHECKED = 16, BLOCKS_CHECKED = 64 };
 #define LATE_ANSWERED \
     "SELECT call_seq FROM events WHERE seq > " INDEXED_SEQ " AND kind = 5 AND call_seq IS NOT NULL"
 
+/* No step has changed the views since they were made. */
+#define VIEW_HEADS \
+    "CREATE VIEW heads AS" \
+    "  SELECT first_seq, session_id, coalesce(late.seq, c.last_seq) AS last_seq, changed_seq, archived_seq," \
+    "    coalesce(late.hash, c.hash) AS hash, coalesce(late.no, c.no) AS no" \
+    "  FROM chains c LEFT JOIN (SELECT chain, max(seq) AS seq, hash, no FROM events" \
+    "    WHERE seq > " INDEXED_SEQ " GROUP BY chain) late ON late.chain = c.first_seq;"
+#define VIEW_OPEN_NOW \
+    "CREATE VIEW open_now AS" \
+    "  SELECT request_seq, call_seq, session_id, thread_id, call_id, deadline_ms FROM open_approvals" \
+    "  WHERE call_seq NOT IN (" LATE_ANSWERED ")" \
+    "  UNION ALL SELECT seq, call_seq, session_id, thread_id, call_id, 0 FROM events" \
+    "  WHERE seq > " INDEXED_SEQ " AND kind = 4 AND seq NOT IN (SELECT request_seq FROM open_approvals)" \
+    "    AND call_seq NOT IN (" LATE_ANSWERED ");"
+
 static const char *const steps[] = {
     /* 1 */
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
@@ -103,24 +118,77 @@ static const char *const steps[] = {
     ") STRICT, WITHOUT ROWID;"
     FILL_LATE
     "DROP INDEX events_by_chain; DROP INDEX calls; DROP INDEX events_by_call;"
-    "CREATE VIEW heads AS"
-    "  SELECT first_seq, session_id, coalesce(late.seq, c.last_seq) AS last_seq, changed_seq, archived_seq,"
-    "    coalesce(late.hash, c.hash) AS hash, coalesce(late.no, c.no) AS no"
-    "  FROM chains c LEFT JOIN (SELECT chain, max(seq) AS seq, hash, no FROM events"
-    "    WHERE seq > " INDEXED_SEQ " GROUP BY chain) late ON late.chain = c.first_seq;",
+    VIEW_HEADS,
     /* 7: open_approvals is filled late, too: the list as the events after `indexed` change it */
-    "CREATE VIEW open_now AS"
-    "  SELECT request_seq, call_seq, session_id, thread_id, call_id, deadline_ms FROM open_approvals"
-    "  WHERE call_seq NOT IN (" LATE_ANSWERED ")"
-    "  UNION ALL SELECT seq, call_seq, session_id, thread_id, call_id, 0 FROM events"
-    "  WHERE seq > " INDEXED_SEQ " AND kind = 4 AND seq NOT IN (SELECT request_seq FROM open_approvals)"
-    "    AND call_seq NOT IN (" LATE_ANSWERED ");",
+    VIEW_OPEN_NOW,
     /* 8: groups is filled late, too. The tables stay as they are, but a program before this would take a store with
      * events after the last group for one to which something was added. */
     "",
     /* 9: a row of session_events may stand for several events that follow each other directly */
     "ALTER TABLE session_events ADD COLUMN more INTEGER NOT NULL DEFAULT 0;", /* after the one with its seq */
 };
+
+/* The tables that all steps leave of an empty database, to the letter (u_store_sqlite compares them): a new store needs
+ * no more than this. */
+static const char today[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE events("
+    "  seq INTEGER PRIMARY KEY,"
+    "  chain INTEGER NOT NULL,"
+    "  call_seq INTEGER,"
+    "  session_id TEXT NOT NULL,"
+    "  thread_id TEXT NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  at_ms INTEGER NOT NULL,"
+    "  actor TEXT NOT NULL,"
+    "  call_id TEXT,"
+    "  data TEXT NOT NULL,"
+    "  hash BLOB NOT NULL, no INTEGER"
+    ") STRICT;"
+    "CREATE INDEX rare ON events(kind, chain, thread_id) WHERE kind BETWEEN 12 AND 15;"
+    "CREATE TABLE chains("
+    "  first_seq INTEGER PRIMARY KEY,"
+    "  session_id TEXT NOT NULL UNIQUE,"
+    "  last_seq INTEGER NOT NULL,"
+    "  changed_seq INTEGER NOT NULL,"
+    "  hash BLOB NOT NULL, archived_seq INTEGER NOT NULL DEFAULT 0, no INTEGER NOT NULL DEFAULT 0"
+    ") STRICT;"
+    "CREATE TABLE open_approvals("
+    "  request_seq INTEGER PRIMARY KEY,"
+    "  call_seq INTEGER NOT NULL,"
+    "  session_id TEXT NOT NULL,"
+    "  thread_id TEXT NOT NULL,"
+    "  call_id TEXT NOT NULL,"
+    "  deadline_ms INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE gone(first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE archived_calls("
+    "  call_id TEXT NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  PRIMARY KEY(call_id, chain)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;"
+    "CREATE TABLE session_events("
+    "  block INTEGER NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL, more INTEGER NOT NULL DEFAULT 0,"
+    "  PRIMARY KEY(block, chain, seq)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE call_ids("
+    "  call_id TEXT NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  PRIMARY KEY(call_id, chain)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE call_events("
+    "  call_seq INTEGER NOT NULL,"
+    "  kind INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  PRIMARY KEY(call_seq, kind)"
+    ") STRICT, WITHOUT ROWID;"
+    VIEW_HEADS VIEW_OPEN_NOW
+    "INSERT INTO groups VALUES(0, zeroblob(32));"
+    "INSERT INTO meta VALUES('indexed', 0);";
 
 enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3, VERSION_NUMBERS = 4, VERSION_OPEN_LATE = 7,
        VERSION_RUNS = 9 };
@@ -161,11 +229,21 @@ struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_v
 
 int sqlite_schema_known(void) { return VERSION; }
 
+struct rc sqlite_schema_step(struct sqlite3 *db, int64_t from, int64_t to, struct err *err)
+{
+    for (int64_t i = from; i < to; i++)
+        TRY(sqlite_exec(db, steps[i], err));
+    return RC_OK;
+}
+
+/* The tables of this version, and its number. */
 static struct rc apply_steps(struct sqlite3 *db, int64_t version, struct err *err)
 {
     char text[160];
-    for (int64_t i = version; i < VERSION; i++)
-        TRY(sqlite_exec(db, steps[i], err));
+    if (version == 0)
+        TRY(sqlite_exec(db, today, err));
+    else
+        TRY(sqlite_schema_step(db, version, VERSION, err));
     (void)snprintf(text, sizeof text,
                    "PRAGMA application_id = %d;"
                    "INSERT OR REPLACE INTO meta VALUES('schema_version', %lld)", APPLICATION_ID,
@@ -262,8 +340,7 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int versio
     int code = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
         return sqlite_fail(model, code, "a database in memory", err);
-    for (int i = 0; i < version; i++)
-        TRY(sqlite_exec(model, steps[i], err));
+    TRY(sqlite_schema_step(model, 0, version, err));
     TRY(describe(model, &arena, &should, err));
     TRY(describe(db, &arena, &is, err));
     if (!str_eq(is, should))

@@ -95,6 +95,18 @@ static void no_statement_walks_through_all_events(void **state)
     remove_fresh(&fresh);
 }
 
+/* A new store is made by one text, an old one is brought up to it by the steps: both have the same tables. */
+static void the_steps_lead_to_the_tables_of_a_new_store(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    char digest[DIGEST_HEX_BYTES];
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_true(rc_ok(sqlite_schema_step(db, 0, sqlite_schema_known(), NULL)));
+    assert_true(sqlite_schema_is_usual(db, digest));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static bool may_end = true;
 
 static int authorize(void *arg, int what, const char *operation, const char *b, const char *c, const char *d)
@@ -152,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_statement_walks_through_all_events),
+        cmocka_unit_test(the_steps_lead_to_the_tables_of_a_new_store),
         cmocka_unit_test(a_reader_ends_what_it_has_begun),
         cmocka_unit_test(unknown_stores_are_not_found),
     };
