@@ -116,6 +116,16 @@ static struct rc write_all(int fd, const char *path, struct str text, struct err
     return RC_OK;
 }
 
+/* A process that was killed while it wrote may have had this one's number, as in a container, and has left its file. */
+static int open_new(const char *path)
+{
+    enum { FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW };
+    int fd = open(path, FLAGS, 0600);
+    if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+        fd = open(path, FLAGS, 0600);
+    return fd;
+}
+
 /* Written beside and renamed: readers see the old file or the new one, and nobody else can read either. */
 struct rc file_write_private(const char *path, struct str text, struct err *err)
 {
@@ -123,7 +133,7 @@ struct rc file_write_private(const char *path, struct str text, struct err *err)
     int n = snprintf(beside, sizeof beside, "%s.new.%d", path, (int)getpid());
     if (n < 0 || (size_t)n >= sizeof beside)
         return err_set(err, ERR_INVALID, "the path is too long");
-    FD_SCOPE(fd) = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FD_SCOPE(fd) = open_new(beside);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot create %s: %s", beside, strerror(errno));
     struct rc rc = write_all(fd, beside, text, err);

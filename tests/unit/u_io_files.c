@@ -89,6 +89,11 @@ static void a_private_file_is_there_whole_and_nobody_elses(void **state)
     put("taken/x", "");
     fails(file_write_private(at("taken"), STR("x"), &err), ERR_IO); /* it cannot take the place of a folder */
     assert_int_equal(names_in("."), 2);
+    put(arena_printf(&arena, "secret.new.%d", (int)getpid()).p, "half"); /* left by a killed process of this number */
+    ok(file_write_private(at("secret"), STR("newer"), &err));
+    is("secret", "newer");
+    assert_int_equal(mode_of("secret"), 0600);
+    assert_int_equal(names_in("."), 2);
     (void)umask(before);
 }
 
