@@ -459,6 +459,7 @@ static struct rc open_writer(struct sqlite_handle *handle, struct err *err)
 {
     TRY(sqlite_lock_folder(handle, err));
     TRY(sqlite_check_log(handle, err));
+    TRY(sqlite_make(handle->path, err));
     TRY(make_private(handle->path, err));
     TRY(open_database(handle, err));
     if (sqlite3_db_readonly(handle->db, "main") != 0)

@@ -108,11 +108,13 @@ struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_st
 void sqlite_finalize(struct sqlite3_stmt **statement);
 #define STATEMENT_SCOPE(name) __attribute__((cleanup(sqlite_finalize))) struct sqlite3_stmt *name = NULL
 
-/* ---- sqlite_place.c ---- */
+/* ---- sqlite_place.c, sqlite_make.c ---- */
 /* Keeps a second writer out. */
 struct rc sqlite_lock_folder(struct sqlite_handle *handle, struct err *err);
 /* Before the database is opened: refuses to join a log with a file that is not its own. */
 struct rc sqlite_check_log(const struct sqlite_handle *handle, struct err *err);
+/* Makes the database of a new store, with the folder's lock; nothing when the path is taken. */
+struct rc sqlite_make(const char *path, struct err *err);
 /* Call it after the database was opened: notes the device and inode of the file. */
 void sqlite_note_place(struct sqlite_handle *handle);
 /* Whether the path still names the file that was opened. From any thread. */
@@ -148,9 +150,9 @@ struct rc sqlite_schema_fill(struct sqlite3 *db, struct err *err);
 struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err);
 /* Every table and index is there, as that version makes it. */
 struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err);
-/* Checks the last links of the chains; cheap enough for every start. */
 /* Whether the tables are to the letter those that this version makes; for a test, the digest of what they are. */
 bool sqlite_schema_is_usual(struct sqlite3 *db, char ret_digest[DIGEST_HEX_BYTES]);
+/* Checks the last links of the chains; cheap enough for every start. */
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 
 /* ---- sqlite_look.c ---- */

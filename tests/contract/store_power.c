@@ -2,9 +2,13 @@
  * prefix of that record, the disk is built as it may be found afterwards: writes that were not synced are there,
  * are not there, or are there in part, sector by sector, whatever their order. Each such image must open, verify,
  * and hold everything that was acknowledged by then, whole groups only, and nothing that was never handed over.
- * Groups of more than 64 KiB are among them, because the log is then written in several pieces; and checkpoints.
+ * Groups of more than 64 KiB are among them, because the log is then written in several pieces; and checkpoints. So is
+ * the very first start: the database is made under another name and renamed, which is there or not until the folder is
+ * synced, and nod.lock may name the database before its name is there (sqlite_make.c, sqlite_place.c; the build wraps
+ * their calls of the system).
  *
- * That this finds something is part of the test: with every sync of the log left out, or only every 16th, it must. */
+ * That this finds something is part of the test: it must with every sync of the log left out, or only every 16th, and
+ * with that of the new database or of its folder. */
 #include "sqlite_layer.h"
 #include "store/backend.h"
 
@@ -20,8 +24,16 @@
 #include <unistd.h>
 
 enum { FILES = 2, OPS_MOST = 20000, GROUPS = 88, EVENTS_MOST = 2000, SECTOR = 512, LARGE_BYTES = 150000 };
-enum { FILE_DB, FILE_LOG, FILE_OTHER };
-enum op_kind { OP_WRITE, OP_TRUNCATE, OP_SYNC, OP_ACKNOWLEDGED };
+enum { FILE_DB, FILE_LOG, FILE_FOLDER, FILE_OTHER };
+enum op_kind {
+    OP_WRITE,
+    OP_TRUNCATE,
+    OP_SYNC,
+    OP_ACKNOWLEDGED,
+    OP_OPENED, /* of the log, which is made then */
+    OP_NAMED,  /* the new database was renamed into its place */
+    OP_NOTED,  /* nod.lock names it */
+};
 
 struct op {
     enum op_kind kind;
@@ -36,6 +48,7 @@ static size_t op_count;
 static bool recording;
 static unsigned syncs_lost; /* of the log: every so many-th is not recorded, as if it had been left out; 0: none */
 static unsigned log_syncs;
+static int made_lost = FILE_OTHER; /* FILE_DB, FILE_FOLDER: its sync, while the database is made, is left out */
 static struct digest digests[EVENTS_MOST + 1]; /* over all events up to a seq */
 
 static uint64_t chance_state;
@@ -128,6 +141,8 @@ static void on_opened(sqlite3_file *file, int flags)
             continue;
         opened[k].file = file;
         opened[k].which = flags & SQLITE_OPEN_MAIN_DB ? FILE_DB : flags & SQLITE_OPEN_WAL ? FILE_LOG : FILE_OTHER;
+        if (opened[k].which == FILE_LOG)
+            record(OP_OPENED, FILE_LOG, 0, NULL, 0);
         break;
     }
 }
@@ -144,6 +159,13 @@ static void make_folder(const char *name)
     assert_true(mkdir(folder, 0700) == 0);
 }
 
+static const char *made_path(void)
+{
+    static char path[160];
+    (void)snprintf(path, sizeof path, "%s.new.%d", place, (int)getpid());
+    return path;
+}
+
 static void remove_files(void)
 {
     static const char *const names[] = {"nod.db", "nod.db-wal", "nod.db-shm", "nod.lock"};
@@ -152,6 +174,7 @@ static void remove_files(void)
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         (void)unlink(path);
     }
+    (void)unlink(made_path());
 }
 
 static void remove_folder(void)
@@ -159,6 +182,63 @@ static void remove_folder(void)
     remove_files();
     assert_true(rmdir(folder) == 0);
 }
+
+/* ---- what is done without SQLite: io/file.c and sqlite_place.c call these ---- */
+
+/* The name of the file in its folder, "" for the folder itself, NULL for any other file. */
+static const char *name_of(int fd)
+{
+    static char path[160];
+    char link[40];
+    size_t n = strlen(folder);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t got = recording ? readlink(link, path, sizeof path - 1) : -1;
+    path[got > 0 ? got : 0] = '\0';
+    return got < (ssize_t)n || memcmp(path, folder, n) != 0 ? NULL : path[n] == '/' ? path + n + 1 : path + n;
+}
+
+ssize_t __real_write(int fd, const void *bytes, size_t n);
+ssize_t __wrap_write(int fd, const void *bytes, size_t n);
+ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t at);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t n)
+{
+    const char *name = name_of(fd);
+    if (name && strncmp(name, "nod.db.new.", 11) == 0)
+        record(OP_WRITE, FILE_DB, lseek(fd, 0, SEEK_CUR), bytes, n);
+    return __real_write(fd, bytes, n);
+}
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+    const char *name = name_of(fd);
+    if (name && strcmp(name, "nod.lock") == 0)
+        record(OP_NOTED, FILE_DB, 0, NULL, 0);
+    return __real_pwrite(fd, bytes, n, at);
+}
+
+int __wrap_fsync(int fd)
+{
+    const char *name = name_of(fd);
+    int file = !name ? FILE_OTHER : name[0] ? FILE_DB : FILE_FOLDER;
+    if (file != made_lost)
+        record(OP_SYNC, file, 0, NULL, 0);
+    return __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    if (strcmp(to, place) == 0)
+        record(OP_NAMED, FILE_DB, 0, NULL, 0);
+    return __real_rename(from, to);
+}
+
+/* ---- groups ---- */
 
 static struct append *make_append(unsigned number, bool large)
 {
@@ -242,6 +322,9 @@ struct disk {
     struct image durable[FILES];
     size_t pending[FILES][OPS_MOST]; /* writes since the last sync of that file */
     size_t pending_count[FILES];
+    bool log; /* there is one */
+    bool made, named, named_durably; /* the database: under the first name, in its place */
+    bool noted, noted_durably;
 };
 
 static void grow(struct image *image, size_t n)
@@ -278,10 +361,29 @@ static void apply(struct image *image, const struct op *op, bool torn)
 
 enum way { WAY_NONE, WAY_ALL, WAY_SOME, WAY_TORN, WAYS };
 
-static void write_image(const struct disk *disk, int file, enum way way)
+/* Whether something is there that was done, when it may not have arrived. */
+static bool arrived(bool done, bool durably, enum way way)
+{
+    return done && (durably || way == WAY_ALL || (way >= WAY_SOME && chance(2)));
+}
+
+/* nod.lock as the store writes it, with the database that is in its place, or was. */
+static void write_lock(void)
+{
+    char path[160];
+    struct stat st = {.st_dev = 1, .st_ino = 1};
+    (void)stat(place, &st);
+    (void)snprintf(path, sizeof path, "%s/nod.lock", folder);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fprintf(file, "%-10d\n%-20llu %-20llu\n", (int)getpid(), (unsigned long long)st.st_dev,
+                        (unsigned long long)st.st_ino) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_image(const struct disk *disk, int file, enum way way, const char *path)
 {
     static struct image image;
-    char path[160];
     image.n = 0;
     grow(&image, disk->durable[file].n);
     if (image.n)
@@ -289,7 +391,6 @@ static void write_image(const struct disk *disk, int file, enum way way)
     for (size_t i = 0; i < disk->pending_count[file]; i++)
         if (way == WAY_ALL || (way >= WAY_SOME && chance(2)))
             apply(&image, &ops[disk->pending[file][i]], way == WAY_TORN);
-    (void)snprintf(path, sizeof path, "%s/nod.db%s", folder, file == FILE_LOG ? "-wal" : "");
     int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     for (size_t done = 0; done < image.n;) {
@@ -298,6 +399,19 @@ static void write_image(const struct disk *disk, int file, enum way way)
         done += (size_t)n;
     }
     assert_true(close(fd) == 0);
+}
+
+static void write_files(const struct disk *disk, enum way way)
+{
+    char log[160];
+    (void)snprintf(log, sizeof log, "%s-wal", place);
+    remove_files();
+    if (disk->made)
+        write_image(disk, FILE_DB, way, arrived(disk->named, disk->named_durably, way) ? place : made_path());
+    if (disk->log)
+        write_image(disk, FILE_LOG, way, log);
+    if (arrived(disk->noted, disk->noted_durably, way))
+        write_lock();
 }
 
 static bool holds_events(const struct backend *backend, uint64_t last_seq)
@@ -358,14 +472,13 @@ static size_t check_all_ways(const struct backend *backend, const struct disk *d
                              size_t *images)
 {
     size_t bad = 0;
-    bool unsynced = disk->pending_count[FILE_DB] || disk->pending_count[FILE_LOG];
+    bool unsynced = disk->pending_count[FILE_DB] || disk->pending_count[FILE_LOG] ||
+                    disk->named != disk->named_durably || disk->noted != disk->noted_durably;
     for (enum way way = WAY_NONE; way < (unsynced ? WAYS : WAY_ALL); way++) {
-        remove_files();
-        for (int file = 0; file < FILES; file++)
-            write_image(disk, file, way);
+        write_files(disk, way);
         const char *why = check_image(backend, acknowledged, next_acknowledged(at + 1, acknowledged));
         ++*images;
-        if (why && bad++ == 0 && syncs_lost == 0)
+        if (why && bad++ == 0 && syncs_lost == 0 && made_lost == FILE_OTHER)
             print_message("after operation %zu, way %d: %s\n", at, (int)way, why);
     }
     return bad;
@@ -374,22 +487,29 @@ static size_t check_all_ways(const struct backend *backend, const struct disk *d
 static void take(struct disk *disk, size_t at)
 {
     const struct op *op = &ops[at];
+    bool folder_synced = op->kind == OP_SYNC && op->file == FILE_FOLDER;
+    disk->log |= op->kind == OP_OPENED;
+    disk->made |= op->kind == OP_WRITE && op->file == FILE_DB;
+    disk->named |= op->kind == OP_NAMED;
+    disk->named_durably |= disk->named && folder_synced;
+    disk->noted |= op->kind == OP_NOTED;
+    disk->noted_durably |= disk->noted && op->kind == OP_ACKNOWLEDGED; /* it never is; but that was looked at */
     if (op->kind == OP_WRITE || op->kind == OP_TRUNCATE)
         disk->pending[op->file][disk->pending_count[op->file]++] = at;
-    if (op->kind != OP_SYNC)
+    if (op->kind != OP_SYNC || folder_synced)
         return;
     for (size_t i = 0; i < disk->pending_count[op->file]; i++)
         apply(&disk->durable[op->file], &ops[disk->pending[op->file][i]], false);
     disk->pending_count[op->file] = 0;
 }
 
-/* Every `step`-th prefix, and each that ends with an acknowledgement, where a sync that is missing shows; until the
- * first bad image when `first`. */
+/* Each prefix until the store was opened for the first time, then every `step`-th, and each that ends with an
+ * acknowledgement, where a sync that is missing shows; until the first bad image when `first`. */
 static size_t replay(const struct backend *backend, unsigned step, bool first, size_t *ret_images)
 {
     struct disk *disk = calloc(1, sizeof *disk);
     uint64_t acknowledged = 0;
-    bool begun = false; /* before the store was opened for the first time nothing was promised */
+    bool begun = false; /* the store was opened */
     size_t bad = 0;
     *ret_images = 0;
     chance_state = 7;
@@ -399,7 +519,7 @@ static size_t replay(const struct backend *backend, unsigned step, bool first, s
             acknowledged = (uint64_t)ops[i].at;
             begun = true;
         }
-        if (begun && (i % step == 0 || ops[i].kind == OP_ACKNOWLEDGED))
+        if (!begun || i % step == 0 || ops[i].kind == OP_ACKNOWLEDGED)
             bad += check_all_ways(backend, disk, i, acknowledged, ret_images);
     }
     for (int file = 0; file < FILES; file++)
@@ -439,9 +559,7 @@ static void expect_log_synced_at_open(const struct backend *backend, const struc
 {
     struct backend_handle *writer;
     struct err err = {0};
-    remove_files();
-    for (int file = 0; file < FILES; file++)
-        write_image(disk, file, WAY_ALL);
+    write_files(disk, WAY_ALL);
     log_syncs = 0;
     assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
     if (!log_syncs)
@@ -493,12 +611,31 @@ static void syncs_that_are_left_out_are_found(void **state)
     forget_record();
 }
 
+static void a_database_that_is_made_without_a_sync_is_found(void **state)
+{
+    static const int files[] = {FILE_DB, FILE_FOLDER};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t images;
+        made_lost = files[i];
+        const struct backend *backend = prepare("made");
+        size_t bad = replay(backend, 1, true, &images);
+        print_message("%s not synced: found in image %zu\n", files[i] == FILE_DB ? "the database" : "its folder",
+                      images);
+        assert_true(bad > 0 && images < 100);
+        remove_folder();
+    }
+    made_lost = FILE_OTHER;
+    forget_record();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_image_holds_what_was_acknowledged),
         cmocka_unit_test(a_group_that_is_found_is_synced_before_it_is_told),
         cmocka_unit_test(syncs_that_are_left_out_are_found),
+        cmocka_unit_test(a_database_that_is_made_without_a_sync_is_found),
     };
     if (!layer_register(record_all, on_opened))
         return 1;
