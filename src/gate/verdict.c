@@ -265,18 +265,19 @@ static void check_finds(struct arena *arena, const struct session *session, stru
 {
     for (size_t i = 0; i < verdict->sweep.find_count && verdict->effect == EFFECT_ALLOW; i++) {
         struct hunt *hunt = arena_new(arena, struct hunt);
-        *hunt = (struct hunt){.find = verdict->sweep.finds[i], .root = links_follow(arena, session->cwd)};
+        *hunt = (struct hunt){.find = verdict->sweep.finds[i]};
+        hunt->root = links_follow(arena, hunt->find.tree ? hunt->find.folder : session->cwd);
         struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt, .keep = keep_hunt,
                                       .levels = hunt->find.levels, .whole = hunt->find.levels == SWEEP_DEEP,
                                       .entries = LOOK_ENTRIES};
         struct str found = links_find(&search, hunt->find.folder);
         if (search.gave_up)
-            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s has too many to "
-                                                     "check whether one is a link to another place", STR_ARG(found)));
+            ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too "
+                                                     "many to check whether one is a link to another place", STR_ARG(found)));
         else if (!str_empty(found))
-            ask_instead(verdict, arena_printf(arena, "it reads files by a pattern, and %.*s is a link out of the "
-                                                     "session's folder, to a file with keys, or to one that a rule "
-                                                     "denies or asks about", STR_ARG(found)));
+            ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s is a link "
+                                                     "out of their folder, to a file with keys, or to one that a "
+                                                     "rule denies or asks about", STR_ARG(found)));
     }
 }
 

@@ -66,6 +66,7 @@ struct study {
     bool tells;                    /* what it prints may hold secrets: needs a rule */
     bool local;                    /* files of the project choose what runs, whatever its options say */
     bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
+    bool follows;                  /* what it reads below its operands, it also reads through links (grep -R) */
     bool touches_all;              /* it changes files that its words do not name */
     struct act *acts;
     bool packs; /* some of its words are a command: deny rules are matched against each of them */

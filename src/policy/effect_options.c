@@ -134,6 +134,7 @@ static bool acts(enum table_role role)
     case ROLE_TEXT: case ROLE_READ: case ROLE_LINK: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
     case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_PACK: case ROLE_OUT:
     case ROLE_BELOW: case ROLE_NAMED: case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_SETTING:
+    case ROLE_FOLLOWS:
         return false;
     case ROLE_STEM: case ROLE_SETS:
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
@@ -306,6 +307,7 @@ void effect_unknown_program(struct studying *s, size_t i)
 static void take(struct effects *e, const struct table_option *option, size_t i, size_t word, struct str text)
 {
     switch ((enum table_role)option->mark) {
+    case ROLE_FOLLOWS: e->s->study->follows = true; [[fallthrough]];
     case ROLE_TREE: e->tree = true; return;
     case ROLE_WRITES: e->written = true; return;
     case ROLE_READS: e->only_reads = true; return;

@@ -399,6 +399,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
 {
     switch (role) {
     case ROLE_TEXT: role_text(e, word, value, by_option); break;
+    case ROLE_FOLLOWS:
     case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_SHOWS: case ROLE_NAMES: case ROLE_SPREADS: case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it changes what it else only prints"); break;

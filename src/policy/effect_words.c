@@ -53,8 +53,10 @@ static void read_find(struct studying *s)
 {
     bool removes = false, runs = false;
     size_t at = 1;
-    for (size_t i = 1; i < s->count; i++)
+    for (size_t i = 1; i < s->count; i++) {
         removes = removes || word_is(&s->words[i], "-delete");
+        s->study->follows |= word_is(&s->words[i], "-L") || word_is(&s->words[i], "-follow");
+    }
     for (size_t i = 1; i + 1 < s->count; i++)
         runs = runs || (str_starts(s->words[i].text, STR("-exec")) && !find_reads(&s->words[i + 1], s->count - i - 1));
     while (at < s->count && (word_is(&s->words[at], "-L") || word_is(&s->words[at], "-P") ||
@@ -122,6 +124,7 @@ static void read_tar(struct studying *s)
 {
     bool extracts = tar_does(s, "x", "--extract") || tar_does(s, "x", "--get");
     bool lists = tar_does(s, "t", "--list");
+    s->study->follows |= tar_does(s, "h", "--dereference");
     study_tar(s);
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text, value;

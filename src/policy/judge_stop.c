@@ -736,7 +736,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,
                        (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                                      .tree = act->flags & ACT_TREE, .lists = lists});
+                                      .tree = act->flags & ACT_TREE, .follows = study->follows, .lists = lists});
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:

@@ -162,16 +162,16 @@ static void sweep_target(struct judging *j, enum sweep_kind kind, struct str end
 enum { FINDS_MAX = 64 };
 
 /* What is looked for by the pattern; NULL: it is no pattern, or lies outside the session's folder, or there are too
- * many of them. */
-static struct sweep_find *find_by(struct judging *j, struct str pattern)
+ * many of them. `tree`: a path may stand in its place. */
+static struct sweep_find *find_by(struct judging *j, struct str pattern, bool tree)
 {
     struct sweep *sweep = &j->sweep;
-    struct sweep_find find = {.pattern = pattern};
-    find.folder = folder_of(pattern, false, &find.levels);
-    if (target_literal(pattern) || !path_within(find.folder, j->places.project.named))
+    struct sweep_find find = {.pattern = pattern, .tree = tree};
+    find.folder = folder_of(pattern, tree, &find.levels);
+    if ((target_literal(pattern) && !tree) || !path_within(find.folder, j->places.project.named))
         return NULL;
     for (size_t i = 0; i < sweep->find_count; i++)
-        if (str_eq(pattern, sweep->finds[i].pattern))
+        if (tree == sweep->finds[i].tree && str_eq(pattern, sweep->finds[i].pattern))
             return &sweep->finds[i];
     if (sweep->find_count == FINDS_MAX) {
         j->unknown = j->unknown ? j->unknown : "too many of its words are patterns";
@@ -182,18 +182,32 @@ static struct sweep_find *find_by(struct judging *j, struct str pattern)
     return &sweep->finds[sweep->find_count++];
 }
 
-static void note_find(struct judging *j, struct str pattern)
+static void note_find(struct judging *j, struct str pattern, bool tree)
 {
-    struct sweep_find *find = find_by(j, pattern);
+    struct sweep_find *find = find_by(j, pattern, tree);
     if (find)
         find->away = true;
+}
+
+static void note_finds(struct judging *j, const struct word *word, const struct folder *folder, bool tree)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
+    for (size_t i = 0; i < count; i++)
+        note_find(j, targets[i], tree);
+}
+
+/* Whether it runs a command, as find does with the files that it finds. */
+static bool hands_on(const struct study *study)
+{
+    return ANY(const struct act *act = study->acts; act; act = act->next, act->kind == ACT_RUNS);
 }
 
 void sweep_stopped(struct judging *j, struct str pattern, struct touch touch)
 {
     /* Of a name with an expansion in it nobody knows how deep it lies: it is a doubt where the rules are. */
     bool made = str_find(pattern, SHAPE_ANY) < pattern.n;
-    struct sweep_find *find = made || touch.lists ? NULL : find_by(j, pattern);
+    struct sweep_find *find = made || touch.lists ? NULL : find_by(j, pattern, touch.tree && touch.follows);
     if (!find)
         return;
     size_t count;
@@ -217,23 +231,21 @@ void sweep_without_rules(struct sweep *sweep)
 
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real)
 {
-    if (!target_meets(find->pattern, path, false))
+    if (!target_meets(find->pattern, path, find->tree) && !(find->tree && path_within(path, find->pattern)))
         return false;
-    return (find->away && (str_empty(root) || !path_within(real, root) || target_secret(real, true))) ||
+    return (find->away &&
+            (str_empty(root) || !path_within(real, root) || (!find->tree && target_secret(real, true)))) ||
            ANY(size_t i = 0; i < find->stop_count; i++, target_meets(real, find->stops[i], true));
 }
 
 void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named)
 {
-    if (named == SIZE_MAX || (study->table && (study->table->styles & STYLE_LISTS)))
+    if (named == SIZE_MAX || (study->table && (study->table->styles & STYLE_LISTS) && !hands_on(study)))
         return;
     for (const struct act *act = study->acts; act; act = act->next) {
-        if (act->kind != ACT_READS || act->word < named || !(act->path.flags & WORD_GLOB))
-            continue;
-        struct str targets[TARGETS_MAX];
-        size_t count = judge_targets(j, &act->path, folder->known ? folder->path : STR_NONE, targets);
-        for (size_t i = 0; i < count; i++)
-            note_find(j, targets[i]);
+        bool tree = study->follows && (act->flags & ACT_TREE);
+        if (act->kind == ACT_READS && (!act->word || act->word >= named) && (tree || (act->path.flags & WORD_GLOB)))
+            note_finds(j, &act->path, folder, tree);
     }
 }
 
@@ -241,7 +253,7 @@ void sweep_pattern(struct judging *j, struct str target)
 {
     if (target_literal(target))
         return;
-    note_find(j, target);
+    note_find(j, target, false);
     size_t last = target.n;
     while (last && target.p[last - 1] != '/')
         last--;
@@ -428,6 +440,8 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
             sweep_word(j, act, kind, endings, trees, folder);
+        if (act->kind == ACT_READS && !(lists && !runs) && study->follows && (act->flags & ACT_TREE))
+            note_finds(j, &act->path, folder, true);
         if (act->kind == ACT_READS && folders)
             sweep_folder(j, act, folder);
     }

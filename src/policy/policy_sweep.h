@@ -15,7 +15,8 @@ struct sweep_find {
     struct str pattern; /* for sweep_leads_away; not printable */
     struct str folder;  /* all that it may find is below */
     unsigned levels;    /* as in struct sweep */
-    bool away;          /* a link out of the session's folder counts, and one to .env */
+    bool tree;          /* all that lies below what it may find is read, too, through links */
+    bool away;          /* a link out of the session's folder counts (tree: out of `folder`), and one to .env */
     const struct str *stops; /* and one to what rules are against: absolute paths, with their wildcards */
     size_t stop_count;
 };
@@ -31,7 +32,7 @@ struct sweep {
 };
 
 /* Whether the pattern may find the link `path`, and the link leads to a file that a rule is against, or (`away`) out of
- * the session's folder, whose real name is `root`, or to a file like .env, which a rule on a program does not open. */
+ * the folder, whose real name is `root`, or to a file like .env, which a rule on a program does not open. */
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real);
 
 #endif

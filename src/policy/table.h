@@ -45,7 +45,7 @@
     X(CHDIR, "chdir")     /* works in that folder */                                                      \
     X(SUB, "sub")         /* operand: a sub-command, by the row "NAME SUB" */                             \
     X(BAD, "bad")         /* its effect cannot be known from its words */                                 \
-    X(TREE, "tree")       /* option: operands count with everything below them */                         \
+    X(TREE, "tree") X(FOLLOWS, "follows") /* option: with everything below its operands; through links, too */ \
     X(WRITES, "writes")   /* option: operands of the role read are written (sed -i, gofmt -w) */          \
     X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
     X(CHANGES, "changes") /* option: changes state that no path names */                                  \

@@ -47,6 +47,7 @@ struct touch {
     bool looks;   /* only read */
     bool perhaps; /* it may be written, or the word may be no path at all: not known */
     bool tree;    /* with everything below it */
+    bool follows; /* tree: also through the links that are met */
     bool lists;   /* only names below it are printed: rules on paths are not about those */
     bool stored;  /* as a repository has stored it: whether it has is not known */
 };

@@ -62,3 +62,26 @@ def test_a_deny_holds_for_a_link_that_a_pattern_finds(world):
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
     for line in ("cat z*", "cat [z]z"):  # a rule against changing it
         must(judges["bypass"](line) == "allowed", f"{line}: {judges['bypass'](line)}")
+
+
+def test_a_search_through_links_is_asked_about_where_one_leads_away(world):
+    """`grep -R` goes through the links that it meets, `grep -r` does not. Without a rule, with one, and against a deny."""
+    admin, project = begun(world, ("txt", "plain/x", "plain/in/x", "~/other/x", "docs/x", "here/x", "here/below/x"),
+                           {"docs/out": "../../other", "here/near": "below", "here/file": "below/x"})
+    programs = ("grep", "rg", "ag", "find", "cp", "diff", "tar", "zip", "rsync", "cd", "cat", "colordiff", "egrep")
+    judges = {"rules": session(admin, project, programs=programs), "none": session(admin, project),
+              "bypass": session(admin, project, against=("Read(~/other/**)",), mode="bypassPermissions")}
+    reads = ("grep -R x {}", "grep -nR x {}", "cd {} && grep -R x", "cd {} && grep -R x .", "grep --dereference-recursive x {}", "grep -Rn x plain {}",
+             "egrep -R x {}", "rg -L x {}", "rg --follow x {}", "rg -nL x {}", "find -L {} -type f -exec cat {{}} +", "find {} -follow -type f -exec cat {{}} +",
+             "diff -r plain {}", "diff -qr {} plain", "ag -f x {}", "grep -R x {}/*", "grep -R x d*c*/ h*")
+    writes = ("cp -rL {} copy", "cp -r --dereference {} copy", "cp -aL {} copy", "tar chf x.tar {}", "tar -chf x.tar {}", "tar -cf x.tar --dereference {}",
+              "zip -r x.zip {}", "rsync -rL {} copy/")
+    for line in reads + writes:
+        for name, judged in judges.items():
+            if name != "none" or line in reads:
+                must(judged(line.format("docs")) == "awaiting", f"{line.format('docs')}, {name}: {judged(line.format('docs'))}")
+                if "d*c*" not in line:
+                    must(judged(line.format("here")) == "allowed", f"{line.format('here')}, {name}: {judged(line.format('here'))}")
+    for line in ("grep -r x docs", "grep -rn x .", "rg x docs", "find docs -type f -exec cat {} +", "find -L docs -name x", "grep -R x plain", "grep -R x docs/x"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
