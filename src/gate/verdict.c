@@ -272,8 +272,8 @@ static void check_finds(struct arena *arena, const struct session *session, stru
                                       .entries = LOOK_ENTRIES};
         struct str found = links_find(&search, hunt->find.folder);
         if (search.gave_up)
-            ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too "
-                                                     "many to check whether one is a link to another place", STR_ARG(found)));
+            ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too many to "
+                                                     "check whether one is a link to another place", STR_ARG(found)));
         else if (!str_empty(found))
             ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s is a link "
                                                      "out of their folder, to a file with keys, or to one that a "
