@@ -166,6 +166,18 @@ static bool script_covered(struct covering *c, struct act *act)
 /* The act that the program's own name says: cp writes its target, rm removes. */
 static bool act_natural(const struct act *act) { return act->path.text.p && (act->flags & ACT_NATURAL); }
 
+/* Whether one of the paths that the act's word may become, seen from that folder, is outside. */
+static bool leaves_from(struct covering *c, const struct act *act, struct str folder, bool writes)
+{
+    struct str targets[TARGETS_MAX] NOT_ZEROED;
+    size_t count = judge_targets(c->j, &act->path, folder, targets);
+    for (size_t i = 0; i < count; i++)
+        if (judge_target_outside(c->j, targets[i]) &&
+            (!target_literal(targets[i]) || !file_covered(c, &act->path, writes)))
+            return true;
+    return false;
+}
+
 /* Whether an act leaves the session's folder, which a rule on a program does not cover without a rule on the path. */
 static bool act_outside(struct covering *c, const struct act *act)
 {
@@ -173,8 +185,6 @@ static bool act_outside(struct covering *c, const struct act *act)
         return false;
     if ((act->path.flags & WORD_TILDE) && !word_is_path(&act->path))
         return true; /* ~user */
-    struct str targets[TARGETS_MAX] NOT_ZEROED;
-    size_t count = judge_targets(c->j, &act->path, c->folder->known ? c->folder->path : STR_NONE, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
     /* `$x/etc/passwd` is /etc/passwd if x is empty. */
     size_t slash = str_find(act->path.shape, '/');
@@ -183,13 +193,12 @@ static bool act_outside(struct covering *c, const struct act *act)
                  effect_leaves_project(str_sub(act->path.shape, slash, act->path.shape.n));
     if (unset || judge_name_made(c->j, &act->path, c->node, c->folder, writes))
         return true;
-    for (size_t i = 0; i < count; i++) {
-        if (!judge_target_outside(c->j, targets[i]))
-            continue;
-        if (!target_literal(targets[i]) || !file_covered(c, &act->path, writes))
-            return true;
-    }
-    return false;
+    if (leaves_from(c, act, c->folder->known ? c->folder->path : STR_NONE, writes))
+        return true;
+    /* Whether a `cd` before it has failed is not known: below either folder there may be a link. */
+    bool guessed = !c->folder->known && c->folder->inside && !str_empty(c->folder->path);
+    return guessed && (leaves_from(c, act, c->folder->path, writes) ||
+                       leaves_from(c, act, c->j->places.cwd.named, writes));
 }
 
 /* Whether an act is covered by a rule that names the first `named` words of the command: acts caused by these words

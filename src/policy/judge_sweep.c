@@ -194,7 +194,8 @@ static void note_finds(struct judging *j, const struct word *word, const struct 
     struct str targets[TARGETS_MAX];
     size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
     for (size_t i = 0; i < count; i++)
-        note_find(j, targets[i], tree);
+        if ((word->flags & WORD_GLOB) || tree || str_find(targets[i], SHAPE_ANY) == targets[i].n)
+            note_find(j, targets[i], tree);
 }
 
 /* Whether it runs a command, as find does with the files that it finds. */
@@ -238,14 +239,27 @@ bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str
            ANY(size_t i = 0; i < find->stop_count; i++, target_meets(real, find->stops[i], true));
 }
 
+/* Notes the patterns among the values of the line's loops. */
+static void note_values(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    for (size_t i = 0; node->kind == NODE_BRANCH && i < node->word_count; i++)
+        if (node->words[i].flags & WORD_GLOB)
+            note_finds(j, &node->words[i], folder, false);
+    for (const struct node *child = node->first; child; child = child->next)
+        note_values(j, child, folder);
+}
+
 void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named)
 {
     if (named == SIZE_MAX || (study->table && (study->table->styles & STYLE_LISTS) && !hands_on(study)))
         return;
     for (const struct act *act = study->acts; act; act = act->next) {
         bool tree = study->follows && (act->flags & ACT_TREE);
-        if (act->kind == ACT_READS && (!act->word || act->word >= named) && (tree || (act->path.flags & WORD_GLOB)))
+        bool open = tree || (act->path.flags & (WORD_GLOB | WORD_VAR));
+        if (act->kind == ACT_READS && (!act->word || act->word >= named) && open)
             note_finds(j, &act->path, folder, tree);
+        if (act->kind == ACT_READS && (act->path.flags & (WORD_VAR | WORD_CHOSEN)) && j->tree)
+            note_values(j, j->tree, folder);
     }
 }
 

@@ -614,6 +614,8 @@ static struct str as_opened(struct arena *arena, struct str path, const struct t
     size_t n = 0;
     while (!str_empty(path)) {
         struct str part = str_cut(path, '/', &path), reached = {text, n}, above;
+        if (str_is(part, "..") && n >= 2 && text[n - 1] == SHAPE_ANY && text[n - 2] == '/')
+            continue; /* above a folder that nobody knows is another one */
         if (!str_is(part, "..") || n == 0 || str_find(reached, SHAPE_ANY) < n) {
             put_part(text, &n, part);
             continue;
@@ -654,6 +656,27 @@ static struct str normal(struct arena *arena, struct str shape, const struct tar
     return named;
 }
 
+/* The shape as it is where its expansions are empty; itself where it has none, or begins with a whole folder that
+ * nobody knows. */
+static struct str without_expansions(struct arena *arena, struct str shape)
+{
+    char *text = arena_bytes(arena, shape.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < shape.n; i++)
+        if (shape.p[i] != SHAPE_ANY)
+            text[n++] = shape.p[i];
+    bool folder = n < shape.n && shape.p[0] == SHAPE_ANY && (n == 0 || text[0] == '/');
+    return n == shape.n || folder ? shape : (struct str){text, n};
+}
+
+static void put_target(struct expansion *e, struct str target)
+{
+    if (e->count == TARGETS_MAX)
+        e->over = true;
+    else
+        e->list[e->count++] = target;
+}
+
 /* With too many alternatives the only target is a mark that stands for every path. */
 size_t targets_of(struct arena *arena, const struct word *word, const struct target_base *base,
                   struct str targets[TARGETS_MAX])
@@ -662,12 +685,15 @@ size_t targets_of(struct arena *arena, const struct word *word, const struct tar
     expand(&e, word->shape.p ? word->shape : word->text);
     size_t named = e.count;
     for (size_t i = 0; i < named && !e.over; i++) {
-        struct str opened;
+        struct str opened, bare = without_expansions(arena, targets[i]);
+        bool may_be_bare = base->up && bare.p != targets[i].p;
         targets[i] = normal(arena, targets[i], base, &opened);
-        bool elsewhere = !str_eq(opened, targets[i]);
-        e.over = elsewhere && e.count == TARGETS_MAX;
-        if (elsewhere && !e.over)
-            targets[e.count++] = opened;
+        if (!str_eq(opened, targets[i]))
+            put_target(&e, opened);
+        if (may_be_bare) {
+            (void)normal(arena, bare, base, &opened);
+            put_target(&e, opened);
+        }
     }
     if (!e.over)
         return e.count;

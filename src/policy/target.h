@@ -36,7 +36,8 @@ struct target_base {
 
 /* The paths that a word may become: braces are expanded, `~`, `$HOME` and `$PWD` put in, dots taken out. Each
  * is absolute, or begins with SHAPE_ANY where nobody knows the place. Where `..` stands behind a link, the path that
- * the kernel would open is one more. More than TARGETS_MAX: one that may be anything. */
+ * the kernel would open is one more, and where an expansion may be empty (`a$x`), the path without it. More than
+ * TARGETS_MAX: one that may be anything. */
 size_t targets_of(struct arena *arena, const struct word *word, const struct target_base *base,
                   struct str targets[TARGETS_MAX]);
 /* Whether the target has no wildcards: it is exactly one path. */

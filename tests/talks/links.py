@@ -85,3 +85,22 @@ def test_a_search_through_links_is_asked_about_where_one_leads_away(world):
     for line in ("grep -r x docs", "grep -rn x .", "rg x docs", "find docs -type f -exec cat {} +", "find -L docs -name x", "grep -R x plain", "grep -R x docs/x"):
         for name, judged in judges.items():
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+
+
+def test_what_only_bash_knows_is_no_way_around_a_link(world):
+    """A variable that may be empty, the values of a loop, and a folder of which nobody knows whether `cd` went there."""
+    admin, project = begun(world, ("txt", "plain/txt", "plain/x", "denied/x", "~/other/txt", "~/other/in/txt"),
+                           {"link": "../other/in", "plain/out": "../../other", "l": "denied/x", "dl": "denied"})
+    ruled = session(admin, project, programs=("cat", "cd", "wc"))
+    denied = {"rules": session(admin, project, programs=("cat", "cd", "wc"), against=("Read(/denied/**)", "Read(~/other/txt)")),
+              "bypass": session(admin, project, against=("Read(/denied/**)", "Read(~/other/txt)"), mode="bypassPermissions")}
+    for line in ("cat link$x/../txt", 'cat "link$x/../txt"', "cat link$x/txt", "cat plain/out$x/txt", "for f in l*; do cat $f/txt; done",
+                 'for f in *; do cat "$f"; done', 'for f in */; do wc "$f"txt; done', "cd nosuch && cat txt; cat link/../txt", "cd plain; cat link/txt",
+                 "cd plain; cat out/txt", "cd nosuch || cat txt; cat link/txt"):
+        must(ruled(line) == "awaiting", f"{line}: {ruled(line)}")
+    for line in ("cat plain$x/txt", "cat plain$x/../txt", "cat pl$x/txt", "for f in p*; do cat $f/txt; done", "cd plain; cat txt", "cd plain; cat x", "cd plain && cat x"):
+        must(ruled(line) == "allowed", f"{line}: {ruled(line)}")
+    for line in ("cat dl$x/x", "cat l$x", "pushd link && cat ../txt", "pushd link; cat ../txt", "command cd link && cat ../txt",
+                 "cd nosuch || cd link; cat ../txt"):
+        for name, judged in denied.items():
+            must(judged(line) in ("awaiting", "denied"), f"{line}, {name}: {judged(line)}")
