@@ -68,6 +68,27 @@ static bool climbs(struct str path)
     return false;
 }
 
+/* A folder below the real name of the session's folder, by the name that the session has for it. */
+static struct str named_again(struct judging *j, struct str path)
+{
+    const struct place *project = &j->places.project;
+    struct str rest;
+    if (str_eq(path, project->real))
+        return project->named;
+    return path_below(path, project->real, &rest)
+               ? arena_printf(j->arena, "%.*s/%.*s", STR_ARG(project->named), STR_ARG(rest))
+               : path;
+}
+
+/* Whether the way leads up out of a session's folder that is a link: bash may know it by its real name, and goes up
+ * there. */
+static bool climbs_out(const struct judging *j, struct str from, struct str to)
+{
+    const struct place *project = &j->places.project;
+    return !str_eq(project->named, project->real) && path_within(from, project->named) &&
+           !path_within(to, project->named);
+}
+
 /* Follows `cd`, `cd dir`, `cd -P -- dir`; after any other change of folder the folder is not known. */
 static void follow_cd(struct judging *j, const struct node *node, struct folder *folder)
 {
@@ -100,7 +121,11 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
     struct place place = {0};
     folder->known = physical ? place_of(j, folder, target, &place)
                              : path_normal(j->arena, folder->path, j->places.home.named, target, &path);
-    path = physical ? place.real : path;
+    path = physical ? named_again(j, place.real) : path;
+    if (!absolute && !physical && climbs_out(j, folder->path, path)) {
+        lost(folder);
+        return;
+    }
     folder->path = folder->known ? path : STR_NONE;
     folder->vague = false;
     folder->inside = folder->known && folder_inside(j, path);

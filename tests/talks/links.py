@@ -104,3 +104,16 @@ def test_what_only_bash_knows_is_no_way_around_a_link(world):
                  "cd nosuch || cd link; cat ../txt"):
         for name, judged in denied.items():
             must(judged(line) in ("awaiting", "denied"), f"{line}, {name}: {judged(line)}")
+
+
+def test_cd_by_the_real_name_stays_in_a_folder_that_is_a_link(world):
+    admin, project = begun(world, ("txt", "sub/txt", "sub/l1", "~/txt", "~/data/other/txt"), {"~/alias": "data/work", "sub/out": "../../other"})
+    real = os.path.join(world.environment["HOME"], "data", "work")
+    os.rename(project, real)
+    judged = session(admin, os.path.join(world.environment["HOME"], "alias"), programs=())
+    for line in ("cd -P sub && cat txt", "cd -P sub && cat ../txt", "cd -P sub && cat l*", "cd -P . && cat sub/txt", "cd -P sub && cd .. && cat txt",
+                 "cd -P sub && grep -r x ."):
+        must(judged(line) == "allowed", f"{line}: {judged(line)}")
+    for line in ("cd -P sub && cat ../../txt", "cd -P sub && cd ../.. && cat txt", "cd -P sub && cd ../.. && cd alias && cat txt", "cd -P .. && cat txt",
+                 "cd -P sub/out && cat txt", "cd -P sub && cat out/txt", "cd -P sub && cat o*/txt", "cd -P sub && cd .. && cd .. && cat other/txt"):
+        must(judged(line) == "awaiting", f"{line}: {judged(line)}")
