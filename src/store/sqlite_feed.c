@@ -1,7 +1,8 @@
-/* Rows in memory as a table that SQL can read: "nod_feed", with columns c0, c1, ...
+/* Rows in memory as a table that SQL can read: "temp.nod_feed", with columns c0, c1, ...
  *
  * INSERT INTO ... SELECT ... FROM nod_feed takes any number of rows at once, and each value costs less than one that is
- * bound to a parameter. Only the writer's connection has the table; it is empty but for the time of sqlite_feed. */
+ * bound to a parameter. Only the writer's connection has the table, in its schema of temporary tables, where no other
+ * program's table can take its place; it is empty but for the time of sqlite_feed. */
 #include "store/sqlite.h"
 
 #include "base/heap.h"
@@ -108,11 +109,12 @@ static int tell_number(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_number)
     return SQLITE_OK;
 }
 
-/* Without xCreate there is the one table of the module's name, and the schema does not have it. */
 static const sqlite3_module feed_module = {
+    .xCreate = connect_table,
     .xConnect = connect_table,
     .xBestIndex = plan,
     .xDisconnect = disconnect_table,
+    .xDestroy = disconnect_table,
     .xOpen = open_cursor,
     .xClose = close_cursor,
     .xFilter = first_row,
@@ -125,7 +127,9 @@ static const sqlite3_module feed_module = {
 struct rc sqlite_feed_begin(struct sqlite_handle *handle, struct err *err)
 {
     int code = sqlite3_create_module(handle->db, "nod_feed", &feed_module, handle);
-    return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
+    if (code != SQLITE_OK)
+        return sqlite_fail(handle->db, code, handle->path, err);
+    return sqlite_exec(handle->db, "CREATE VIRTUAL TABLE temp.nod_feed USING nod_feed", err);
 }
 
 struct rc sqlite_feed(struct sqlite_handle *handle, enum sqlite_sql sql, struct sqlite_feed feed, struct err *err)

@@ -67,13 +67,13 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
       " FROM events e WHERE seq > ?1 ORDER BY seq")                                                     \
     X(LATE_HEAD, FOR_WRITER, "UPDATE chains SET last_seq = ?2, hash = ?3, no = ?4 WHERE first_seq = ?1") \
     X(LATE_SESSION, FOR_WRITER, "INSERT OR FAIL INTO session_events(block, chain, seq, more)"           \
-      " SELECT c0, c1, c2, c3 FROM nod_feed")                                                           \
-    X(LATE_CALL, FOR_WRITER, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) SELECT c0, c1, c2 FROM nod_feed") \
+      " SELECT c0, c1, c2, c3 FROM temp.nod_feed")                                                           \
+    X(LATE_CALL, FOR_WRITER, "INSERT OR FAIL INTO call_ids(call_id, chain, seq) SELECT c0, c1, c2 FROM temp.nod_feed") \
     X(LATE_OF_CALL, FOR_WRITER, "INSERT OR FAIL INTO call_events(call_seq, kind, seq)"                  \
-      " SELECT c0, c1, c2 FROM nod_feed")                                                               \
+      " SELECT c0, c1, c2 FROM temp.nod_feed")                                                               \
     X(LATE_OPEN, FOR_WRITER, "INSERT OR IGNORE INTO open_approvals(request_seq, call_seq, session_id,"  \
-      " thread_id, call_id, deadline_ms) SELECT c0, c1, c2, c3, c4, 0 FROM nod_feed")                   \
-    X(LATE_GROUP, FOR_WRITER, "INSERT OR FAIL INTO groups(last_seq, hash) SELECT c0, c1 FROM nod_feed") \
+      " thread_id, call_id, deadline_ms) SELECT c0, c1, c2, c3, c4, 0 FROM temp.nod_feed")                   \
+    X(LATE_GROUP, FOR_WRITER, "INSERT OR FAIL INTO groups(last_seq, hash) SELECT c0, c1 FROM temp.nod_feed") \
     X(LATE_CLOSED, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(LATE_UNTIL, FOR_WRITER, "UPDATE meta SET value = ?1 WHERE name = 'indexed'")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2"             \

@@ -360,6 +360,29 @@ static void a_change_by_others_is_noticed_behind_late_tables(void **state)
     backend->close(writer);
 }
 
+/* The rows to put in come from a table of the writer's own connection, whatever tables the file has. */
+static void tables_are_filled_beside_a_table_of_the_same_name(void **state)
+{
+    struct rig *rig = *state;
+    struct err err = {0};
+    struct backend_handle *writer;
+    const struct backend *backend = open_backend(rig, BACKEND_WRITER, &writer);
+    char call[16];
+    run_sql(rig, "CREATE TABLE nod_feed(c0, c1, c2, c3, c4); INSERT INTO nod_feed VALUES(1, 2, 3, 4, 5)");
+    for (unsigned i = 0; i < 224; i++) {
+        (void)snprintf(call, sizeof call, "c%u", i);
+        commit_ask(backend, writer, call, 0);
+    }
+    assert_true(rc_ok(backend->catch_up(writer, &err)));
+    assert_int_equal(ask_sql(rig, INDEXED), 448);
+    assert_int_equal(ask_sql(rig, LISTED), 224);
+    assert_int_equal(ask_sql(rig, "SELECT count(*) FROM call_ids"), 224);
+    assert_int_equal(ask_sql(rig, "SELECT sum(more + 1) FROM session_events"), 448);
+    run_sql(rig, "DROP TABLE nod_feed"); /* a store with tables of others is refused */
+    backend->close(writer);
+    rig_verify_well(rig, 448);
+}
+
 /* Events of a session that follow each other share a row of its list. Each is found, wherever a page begins. */
 static void a_row_stands_for_several_events(void **state)
 {
@@ -542,6 +565,7 @@ int main(void)
         TEST(tables_are_filled_with_a_group_at_last),
         TEST(tables_that_could_not_be_filled_are_filled_later),
         TEST(a_change_by_others_is_noticed_behind_late_tables),
+        TEST(tables_are_filled_beside_a_table_of_the_same_name),
         TEST(a_row_stands_for_several_events),
         TEST(rows_end_with_their_block),
         TEST(calls_are_found_while_others_are_kept),
