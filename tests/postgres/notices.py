@@ -1,6 +1,7 @@
 """Small groups travel in the notification that says they are durable. Nobody but a node's own role is believed."""
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -85,6 +86,47 @@ def test_large_events_are_read_whole_among_small_ones(pg, world):
     seen = {data["data"]["id"]: data["data"]["input"]["command"] for _, kind, data in stream.events if kind == "TOOL_CALL"}
     must(seen == asked, "B shows what A was given")
     world.nod("verify", "--store", url)
+
+
+FEW, PAGE_BYTES = 256, 1 << 20
+
+
+def test_a_look_at_few_events_fits_a_page(pg, world):
+    """A node that has slept while others wrote reads many events with the sums of their bytes. It reads few without them, and
+    as many as that can be give no more data than a page has."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name)
+    pg.sql(f'ALTER DATABASE "{name}" SET log_statement = \'all\'', name)
+    _, b, admin, person, _ = two_nodes(pg, world, url)
+    session = admin.session(**ASK)
+    stream = world.follow(person, "?after=0")
+    asked = 0
+
+    def looks(statement, *parameters):
+        """The named parameters of each."""
+        with open(os.path.join(pg.folder, "log"), encoding="utf-8", errors="replace") as file:
+            lines = re.findall(rf"execute {statement}:.*\n.*DETAIL: +parameters: (.*)", file.read())
+        return [[int(re.search(rf"\${n} = '(\d+)'", line).group(1)) for n in parameters] for line in lines]
+
+    def asks(count):
+        nonlocal asked
+        for _ in range(count):
+            admin.call(session["threadId"], "Bash", {"command": "x" * 9_000}, id=f"c{asked}")
+            asked += 1
+
+    many = lambda: [1 for after, end in looks("FOLLOW", 1, 6) if after + FEW < end < 1 << 62]
+    while not looks("FOLLOW_FEW", 1, 3, 4) or not many():
+        must(asked < 3_000, f"{many()} looks at many events, {looks('FOLLOW_FEW', 1, 3, 4)} at few, after {asked} calls")
+        b.process.send_signal(signal.SIGSTOP)
+        asks(FEW)
+        b.process.send_signal(signal.SIGCONT)
+        for _ in range(20):
+            asks(1)
+            stream.wait(lambda: stream.types().count("TOOL_APPROVAL_REQUEST") == asked, "asked")
+    for after, end, share in looks("FOLLOW_FEW", 1, 3, 4):
+        must(end - after <= FEW, f"a look at {end - after} events without their bytes")
+        must(0 < share * FEW <= PAGE_BYTES, f"{share} bytes for each of {FEW} events")
+    must(stream.ids() == list(range(1, len(stream.ids()) + 1)), "a gap or a repeat")
 
 
 def test_nodes_that_may_not_see_the_servers_processes_read(pg, world):
