@@ -443,12 +443,15 @@ static struct rc refuse_archive(struct sqlite_handle *handle, struct err *err)
 }
 
 /* A process that was killed between writing a commit and syncing it has left it in the log, where it counts. It is
- * about to be told: first it is made durable, as every commit is. */
+ * about to be told: first it is made durable, as every commit is. An empty log holds none. */
 static struct rc sync_log(struct sqlite_handle *handle, struct err *err)
 {
     sqlite3_file *log = NULL;
+    sqlite3_int64 bytes = 0;
     int code = sqlite3_file_control(handle->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     if (code == SQLITE_OK && log && log->pMethods)
+        code = log->pMethods->xFileSize(log, &bytes);
+    if (code == SQLITE_OK && bytes > 0)
         code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
     return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
 }
