@@ -40,7 +40,7 @@ def talk_tests():
 
 
 # About SQLite's own file: full, damaged, locked, of another version.
-ABOUT_A_FILE = ("disk_full:", "second_server: a second server", "second_server: a damaged", "second_server: a newer",
+ABOUT_A_FILE = ("disk_full:", "first_start:", "second_server: a second server", "second_server: a damaged", "second_server: a newer",
                 "second_server: garbage", "second_server: another", "file_lost:", "setup: a unit of systemd")
 
 

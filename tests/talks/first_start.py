@@ -1,0 +1,30 @@
+"""A server is killed at its first start, in each moment of it: the next one begins anew, or goes on, and says nothing."""
+import os
+import time
+
+from world import must
+
+MOMENTS = 30
+APART = 0.0007  # seconds; a start takes about 10 ms
+
+
+def test_killed_at_each_moment(world):
+    for choice in ("NOD_SANDBOX", "NOD_READ_ONLY_COMMANDS"):
+        del world.environment[choice]  # so that it is kept in a file
+    for n in range(MOMENTS):
+        data = os.path.join(world.folder, f"first{n}")
+        first = world.start("serve", "--data", data, "--listen", "127.0.0.1:0")
+        time.sleep(n * APART)
+        first.kill()
+        first.wait()
+        server = world.server(data=data)
+        admin = server.admin()
+        session = admin.session(toolPolicies={"Bash": "ask"})
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id="one")
+        must([p["toolCallId"] for p in admin.pending()] == ["one"], f"killed after {n} steps")
+        must("level=error" not in server.log(), f"killed after {n} steps:\n{server.log()}")
+        for name in ("box", "read-only-commands"):
+            with open(os.path.join(data, name), encoding="ascii") as file:
+                must(file.read() == "on\n", f"killed after {n} steps: {name} is that of a new installation")
+        server.kill()
+        must(world.nod("verify", "--data", data).process.returncode == 0, f"killed after {n} steps: sound")
