@@ -4,6 +4,7 @@
 #include "cli/box_choice.h"
 
 #include "io/file.h"
+#include "io/saver.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,9 +28,9 @@ static enum box_choice kept_choice(struct cli *cli, const char *name)
     return access(mark_path(cli, "admin.token"), F_OK) != 0 && errno == ENOENT ? BOX_UNDECIDED_NEW : BOX_UNDECIDED_OLD;
 }
 
-static struct rc keep(struct cli *cli, const char *name, bool on, struct err *err)
+static void keep(struct cli *cli, const char *name, bool on, struct saver *saver, const char *else_say)
 {
-    return file_write_private(mark_path(cli, name), on ? STR("on\n") : STR("off\n"), err);
+    saver_add(saver, mark_path(cli, name), on ? STR("on\n") : STR("off\n"), else_say);
 }
 
 enum box_choice box_choice(struct cli *cli)
@@ -39,7 +40,10 @@ enum box_choice box_choice(struct cli *cli)
     return kept_choice(cli, "box");
 }
 
-struct rc box_choice_keep(struct cli *cli, bool on, struct err *err) { return keep(cli, "box", on, err); }
+void box_choice_keep(struct cli *cli, bool on, struct saver *saver)
+{
+    keep(cli, "box", on, saver, "the choice of a box cannot be kept");
+}
 
 enum box_choice box_choice_reads(struct cli *cli)
 {
@@ -48,9 +52,9 @@ enum box_choice box_choice_reads(struct cli *cli)
     return kept_choice(cli, "read-only-commands");
 }
 
-struct rc box_choice_keep_reads(struct cli *cli, bool on, struct err *err)
+void box_choice_keep_reads(struct cli *cli, bool on, struct saver *saver)
 {
-    return keep(cli, "read-only-commands", on, err);
+    keep(cli, "read-only-commands", on, saver, "the choice about commands that only read cannot be kept");
 }
 
 /* A home of "/" would expose the whole machine: then an empty folder is used. */

@@ -5,15 +5,13 @@
 #include "cli/box_choice.h"
 
 /* An installation from before there were boxes stays as it was, and is told of them once. */
-static bool is_wanted(struct cli *cli)
+static bool is_wanted(struct cli *cli, struct saver *saver)
 {
-    struct err err;
     enum box_choice choice = box_choice(cli);
     if (choice == BOX_ON || choice == BOX_OFF)
         return choice == BOX_ON;
     bool on = choice == BOX_UNDECIDED_NEW;
-    if (rc_bad(box_choice_keep(cli, on, &err)))
-        log_line(LOG_WARN, "the choice of a box cannot be kept", LOG_C("why", err.text));
+    box_choice_keep(cli, on, saver);
     if (!on)
         log_line(LOG_INFO, "commands of runs can run in a box now (docs/SECURITY.md): `sandbox = yes` in the "
                            "configuration switches it on");
@@ -33,9 +31,9 @@ static void tell(const struct box_setting *setting)
 
 /* NULL: no box is wanted. A box that cannot be made is a setting that says why, and every command is asked
  * about. */
-struct box_setting *boxes_open(struct cli *cli)
+struct box_setting *boxes_open(struct cli *cli, struct saver *saver)
 {
-    if (!is_wanted(cli)) {
+    if (!is_wanted(cli, saver)) {
         log_line(LOG_INFO, "commands of runs run without a box: sandbox is off");
         return NULL;
     }

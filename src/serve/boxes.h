@@ -4,10 +4,12 @@
 
 struct box_setting;
 struct cli;
+struct saver;
 
 /* The box in which runs execute commands. NULL when `sandbox` is off, or unset in an installation older than boxes.
- * Lives as long as the command's arena, or until boxes_close, which may get NULL. */
-struct box_setting *boxes_open(struct cli *cli);
+ * Lives as long as the command's arena, or until boxes_close, which may get NULL. A choice that is made is the saver's
+ * to write. */
+struct box_setting *boxes_open(struct cli *cli, struct saver *saver);
 void boxes_close(struct box_setting *setting);
 
 #endif

@@ -15,6 +15,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/loop.h"
+#include "io/saver.h"
 #include "io/system.h"
 #include "notify/notify.h"
 #include "runtime/runtime.h"
@@ -48,6 +49,7 @@ struct process {
     struct notify *notify;
     struct servers *servers;
     struct box_setting *box;
+    struct saver *saver;         /* of the small files that a first start makes */
     struct token_change admin;
     struct timer *again;         /* makes the admin token once more; NULL: the first try did it */
     struct commands_stop commands;
@@ -386,15 +388,13 @@ static struct str read_authority(struct cli *cli)
 }
 
 /* An older installation asks about commands that only read, as it did, and is offered once to let them pass. */
-static bool reads_pass(struct cli *cli)
+static bool reads_pass(struct cli *cli, struct saver *saver)
 {
-    struct err err;
     enum box_choice choice = box_choice_reads(cli);
     if (choice == BOX_ON || choice == BOX_OFF)
         return choice == BOX_ON;
     bool on = choice == BOX_UNDECIDED_NEW;
-    if (rc_bad(box_choice_keep_reads(cli, on, &err)))
-        log_line(LOG_WARN, "the choice about commands that only read cannot be kept", LOG_C("why", err.text));
+    box_choice_keep_reads(cli, on, saver);
     if (!on)
         log_line(LOG_INFO, "commands that only read inside the session's folder can pass without a rule now "
                            "(docs/RULES.md): `read-only-commands = allow` in the configuration switches it on");
@@ -406,12 +406,13 @@ static struct rc open_process(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;
     const char *home = executors_home(process->cli);
-    process->box = boxes_open(process->cli);
+    process->saver = saver_new(settings->data);
+    process->box = boxes_open(process->cli, process->saver);
     struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store,
                                 .home = home ? home : getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
-                                .asks_reads = !reads_pass(process->cli),
+                                .asks_reads = !reads_pass(process->cli, process->saver),
                                 .signed_when = (enum signed_when)settings->signed_when,
                                 .recovery_seconds = settings->recovery_delay_s,
                                 .alert_seconds = settings->alert_after_s,
@@ -421,13 +422,15 @@ static struct rc open_process(struct process *process, struct err *err)
                                 .box = process->box,
                                 .web_private = settings->web_private,
                                 .broken = history_changed, .arg = process};
-    TRY(server_key_open(process->cli, &process->key, err));
+    TRY(server_key_open(process->cli, process->saver, &process->key, err));
+    saver_begin(process->saver);
     gate.key = process->key;
     TRY(executors_open(process->cli, process->loop, &process->executors, err));
     gate.link = executors_link(process->executors);
     TRY(mcp_servers_open(process->cli, &process->servers, err));
     gate.servers = process->servers;
     TRY(gate_open(process->loop, &gate, &process->gate, err));
+    TRY(saver_end(&process->saver, err)); /* before anybody is told of the key, other nodes too */
     TRY(runs_open(process->cli, process->loop, process->gate, &process->runtime, err));
     struct notify_options notify = {.loop = process->loop, .gate = process->gate, .file = settings->notify,
                                     .folder = settings->data, .private_net = settings->web_private,
@@ -487,6 +490,7 @@ static void close_process(struct process *process)
     loop_free(process->loop);
     sign_key_free(process->key);
     boxes_close(process->box);
+    (void)saver_end(&process->saver, NULL).code;
 }
 
 /* Errors of opening are returned; errors that end a running server come by way of process.err. Lines of the log are

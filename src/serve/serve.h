@@ -20,6 +20,7 @@ struct cli;
 struct gate;
 struct loop;
 struct runtime;
+struct saver;
 struct servers;
 struct sign_key;
 
@@ -32,8 +33,8 @@ const char *archive_folder(struct cli *cli);
 /* Periodically archives sessions older than this; NULL for 0. Free it before the gate is closed. */
 struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int64_t after_s);
 void auto_archive_free(struct auto_archive *archive);
-/* The server's own key, made when there is none. */
-struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err);
+/* The server's own key; one that is made, when there is none, is the saver's to write. */
+struct rc server_key_open(const struct cli *cli, struct saver *saver, struct sign_key **ret_key, struct err *err);
 /* Compares it with that of the other nodes on the same store, which must be open. Logs and returns what is wrong;
  * empty: nothing. */
 struct str server_key_compare(const struct cli *cli, const struct sign_key *key);

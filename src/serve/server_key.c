@@ -13,6 +13,7 @@
 #include "base/sign.h"
 #include "base/log.h"
 #include "io/file.h"
+#include "io/saver.h"
 #include "store/store.h"
 
 #define KEY_MARK "ed25519-private:"
@@ -32,7 +33,7 @@ static struct rc read_key(struct arena *arena, const char *path, unsigned char s
 }
 
 /* Reads server.key; the first start makes it. */
-struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err)
+struct rc server_key_open(const struct cli *cli, struct saver *saver, struct sign_key **ret_key, struct err *err)
 {
     ARENA_SCOPE(arena);
     unsigned char seed[SIGN_SEED_BYTES];
@@ -42,7 +43,8 @@ struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, stru
     if (rc.code == ERR_NOT_FOUND) {
         id_random(seed, sizeof seed);
         hex_write(seed, sizeof seed, hex);
-        rc = file_write_private(path, arena_printf(&arena, KEY_MARK "%s\n", hex), err);
+        saver_add(saver, path, arena_printf(&arena, KEY_MARK "%s\n", hex), NULL);
+        rc = RC_OK;
     }
     TRY(rc);
     *ret_key = sign_key_new(seed);
