@@ -10,6 +10,10 @@
  * has to be found and no size be kept. So whenever the log grows, some zeros are written behind it: to
  * SQLite they are as good as nothing, as what is left of an older log would be.
  *
+ * The header of a log that this process has made is not synced by itself, as SQLite asks for, but with the first
+ * commit. It must be synced alone where frames of an older log lie behind it: an old header would make them valid again
+ * beside new ones. Behind that of a new file there is nothing.
+ *
  * A write that fails when it is at last done fails the sync, and with it the commit. The gathered bytes are dropped
  * then: SQLite writes those pages again, or never. When the sync itself fails, the commit stands in the file as if
  * it were good, and a crash now would bring to life what we are about to call failed; so it is made invalid by
@@ -25,6 +29,7 @@ enum {
     GATHERED_BYTES = 64 << 10, /* SQLite's default VFS writes at most 128 KiB at once */
     STEP_BYTES = 256 << 10,
     FRAME_HEADER_BYTES = 24,
+    LOG_HEADER_BYTES = 32,
 };
 
 /* Followed in memory by the file of the layer below. */
@@ -34,6 +39,7 @@ struct log_file {
     size_t n;
     sqlite3_int64 at;       /* offset of bytes[0] in the file */
     sqlite3_int64 end;      /* size of the file when it was last extended */
+    bool made;              /* it was not there before it was opened */
     sqlite3_int64 unsynced; /* where the first write since the last sync began, -1: there was none */
 };
 
@@ -107,9 +113,20 @@ static void invalidate_unsynced(struct log_file *log)
         (void)!file->pMethods->xWrite(file, zeros, FRAME_HEADER_BYTES, log->unsynced);
 }
 
+/* All that the log has is its header, which is still gathered. Another process may have written more to the file. */
+static bool is_header_alone(struct log_file *log)
+{
+    sqlite3_int64 bytes = -1;
+    sqlite3_file *file = below(&log->sqlite);
+    return log->made && log->at == 0 && log->n == LOG_HEADER_BYTES &&
+           file->pMethods->xFileSize(file, &bytes) == SQLITE_OK && bytes == 0;
+}
+
 static int log_sync(sqlite3_file *file, int flags)
 {
     struct log_file *log = (struct log_file *)file;
+    if (is_header_alone(log))
+        return SQLITE_OK;
     int code = flush(file);
     if (code == SQLITE_OK)
         code = below(file)->pMethods->xSync(below(file), flags);
@@ -195,7 +212,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     if (!(flags & SQLITE_OPEN_WAL))
         return usual->xOpen(usual, name, file, flags, ret_flags);
     struct log_file *log = (struct log_file *)file;
-    *log = (struct log_file){.unsynced = -1};
+    int there = 1;
+    (void)usual->xAccess(usual, name, SQLITE_ACCESS_EXISTS, &there);
+    *log = (struct log_file){.unsynced = -1, .made = !there};
     int code = usual->xOpen(usual, name, below(file), flags, ret_flags);
     if (code != SQLITE_OK)
         return code;
