@@ -38,11 +38,15 @@ struct box_setting *boxes_open(struct cli *cli, struct saver *saver)
         return NULL;
     }
     struct box_setting *setting = box_setting_of(cli);
-    if (cli->settings.executor[0]) /* the executor makes it, and starts nothing where it cannot */
-        setting->order = BOX_NAMESPACES;
-    else
-        box_probe_begin(setting, tell);
+    setting->order = cli->settings.executor[0] ? BOX_NAMESPACES /* the executor makes it, and starts nothing without */
+                                               : BOX_NONE /* until boxes_begin */;
     return setting;
+}
+
+void boxes_begin(struct box_setting *setting)
+{
+    if (setting && setting->order == BOX_NONE)
+        box_probe_begin(setting, tell);
 }
 
 void boxes_close(struct box_setting *setting)

@@ -508,6 +508,7 @@ struct rc serve_command(struct cli *cli, struct err *err)
     TRY(loop_new(&process.loop, err));
     struct rc rc = open_process(&process, err);
     if (rc_ok(rc)) {
+        boxes_begin(process.box);
         log_hold(true);
         process.flush = (struct before_sleep){.before = flush_log};
         loop_before_sleep(process.loop, &process.flush);
