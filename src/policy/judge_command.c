@@ -224,6 +224,8 @@ static void walk(struct judging *j, struct node *node, struct folder *folder)
         follow_cd(j, node, folder);
     if (node->kind == NODE_SUBSHELL || node->kind == NODE_PIPE || node->kind == NODE_DOUBT)
         *folder = before;
+    if (node->negated)
+        either(folder, &before);
 }
 
 /* ---- one part ---- */

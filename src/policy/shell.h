@@ -83,6 +83,7 @@ struct node {
     enum node_join join;    /* how it is joined to the part before it */
     bool background;
     bool moves;             /* it contains a change of folder (cd) */
+    bool negated;           /* `!` before it: what follows with && runs where it has failed */
     struct str raw;
     const char *why;        /* NODE_DOUBT */
     struct word *words;     /* NODE_SIMPLE; NODE_BRANCH: the words it chooses by */

@@ -78,6 +78,7 @@ struct shell_parser {
     size_t *words, *parts; /* counted over all nested parsers */
     bool *sets;         /* the line may give values to variables, or has substitutions */
     unsigned moves;     /* changes of folder so far */
+    bool calls_move;    /* a function of the line changes the folder: any command may be a call of it */
 };
 
 /* Reads the next token into p->token; false when it is not understood. */

@@ -320,9 +320,11 @@ static struct node *parse_function(struct shell_parser *p, struct node *node)
     }
     if (!skip_newlines(p))
         return NULL;
+    unsigned moves = p->moves;
     struct node *body = parse_command(p);
     if (!body)
         return NULL;
+    p->calls_move = p->calls_move || p->moves != moves;
     add_child(node, body);
     return node_end(p, node);
 }
@@ -363,7 +365,7 @@ static struct node *parse_simple(struct shell_parser *p)
     lay_words(p, node, &words);
     CHECK(node->assign_count <= node->word_count);
     *p->sets = *p->sets || node->assign_count || node->inside || sets_variables(node);
-    node->moves = changes_folder(node);
+    node->moves = p->calls_move || changes_folder(node);
     p->moves += node->moves;
     return node_end(p, node);
 }
@@ -650,10 +652,14 @@ static struct node *parse_joined(struct shell_parser *p, struct node *node,
 static struct node *parse_pipe(struct shell_parser *p)
 {
     struct node *pipe = node_new(p, NODE_PIPE);
+    bool negated = at_reserved(p, RESERVED_BANG);
     while (at_reserved(p, RESERVED_BANG))
         if (!shell_next(p))
             return NULL;
-    return parse_joined(p, pipe, parse_command, OP_PIPE, OP_PIPE_BOTH);
+    struct node *node = parse_joined(p, pipe, parse_command, OP_PIPE, OP_PIPE_BOTH);
+    if (node)
+        node->negated = negated;
+    return node;
 }
 
 /* Commands joined by && and ||. */

@@ -117,3 +117,22 @@ def test_cd_by_the_real_name_stays_in_a_folder_that_is_a_link(world):
     for line in ("cd -P sub && cat ../../txt", "cd -P sub && cd ../.. && cat txt", "cd -P sub && cd ../.. && cd alias && cat txt", "cd -P .. && cat txt",
                  "cd -P sub/out && cat txt", "cd -P sub && cat out/txt", "cd -P sub && cat o*/txt", "cd -P sub && cd .. && cd .. && cat other/txt"):
         must(judged(line) == "awaiting", f"{line}: {judged(line)}")
+
+
+def test_a_cd_that_is_negated_or_in_a_function(world):
+    """Behind `! cd x &&` bash is where it was. A function that was called may have gone anywhere."""
+    admin, project = begun(world, ("txt", "sub/txt", "sub/deep/txt", "denied/x", "~/txt", "~/other/txt"), {"link": "../other"})
+    ruled, plain = session(admin, project, programs=("cat", "cd", "ls", "grep")), session(admin, project)
+    bypass = session(admin, project, against=("Read(/denied/**)", "Read(~/other/txt)"), mode="bypassPermissions")
+    for line in ("! cd nosuch && cat ../txt", "! cd nosuch/a && cat ../../other/txt", "! cd nosuch && cat link/../txt", "{ ! cd nosuch/a; } && cat ../../txt",
+                 "! { cd nosuch/a; } && cat ../../txt", "! ! cd nosuch && cat ../txt", "true && ! cd nosuch && cat ../txt",
+                 "! cd nosuch && ls ..", "! cd sub/deep | cat && cat ../../../txt", "! (cd sub) && cat ../txt", "! cd nosuch && cd nosuch/a || cat ../../txt"):
+        for name, judged in (("ruled", ruled), ("plain", plain)):
+            must(judged(line) == "awaiting", f"{line}, {name}: {judged(line)}")
+    for line in ("! grep -q z txt && cat txt", "cd sub && ! grep -q z txt && cat ../txt", "! cat txt", "cd sub/deep && cat ../../txt"):
+        for name, judged in (("ruled", ruled), ("plain", plain)):
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+    for line in ("f() { cd denied; }; f; cat x", "f() { cd denied; }; f && cat x", "f() { pushd denied; }; true; f; cat *", "function f { cd link; }; f; cat txt"):
+        must(bypass(line) in ("awaiting", "denied"), f"{line}: {bypass(line)}")
+    for line in ("f() { cat txt; }; f; cat sub/txt", "f() { ls; }; f && cat sub/deep/../txt"):
+        must(bypass(line) == "allowed", f"{line}: {bypass(line)}")
