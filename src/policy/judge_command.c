@@ -89,20 +89,65 @@ static bool climbs_out(const struct judging *j, struct str from, struct str to)
            !path_within(to, project->named);
 }
 
+/* Reads the options of cd; returns the word behind them, or 0 where one is not known. *ret_physical: as the last of -L
+ * and -P says. */
+static size_t cd_options(const struct argv *argv, bool *ret_physical)
+{
+    size_t at = 1;
+    *ret_physical = false;
+    for (; at < argv->count; at++) {
+        struct str text = argv->words[at].text;
+        if (!word_literal(&argv->words[at]) || text.n < 2 || text.p[0] != '-')
+            return at;
+        if (str_is(text, "--"))
+            return at + 1;
+        for (size_t i = 1; i < text.n; i++) {
+            if (!strchr("LPe", text.p[i]))
+                return 0;
+            *ret_physical = text.p[i] == 'P' || (*ret_physical && text.p[i] == 'e');
+        }
+    }
+    return at;
+}
+
+/* Whether plain cd may go another way than the text of the path says: where that folder is missing, bash lets the
+ * kernel take the path, which goes through links. */
+static bool may_fall_back(struct judging *j, const struct folder *folder, struct str target, struct str path)
+{
+    struct place opened, named;
+    if (!j->q->look || !str_has(target, STR("..")))
+        return false;
+    if (!place_of(j, folder, target, &opened) || !place_of(j, folder, path, &named))
+        return true;
+    return !str_eq(opened.real, named.real) && (!named.exists || named.file);
+}
+
+static bool leads_inside(struct judging *j, struct str from, struct str target)
+{
+    struct folder here = {.path = from, .known = true};
+    struct place place;
+    return str_empty(from) || (place_of(j, &here, target, &place) && place_inside(j, &place));
+}
+
+/* From one of several folders on; a link below any of those that are known may lead out. */
+static void go_on(struct judging *j, struct folder *folder, struct str target)
+{
+    folder->inside = folder->inside && !climbs(target) && leads_inside(j, folder->path, target) &&
+                     leads_inside(j, j->places.cwd.named, target);
+    folder->vague = true;
+    if (!path_normal(j->arena, folder->path, j->places.home.named, target, &folder->path))
+        folder->path = STR_NONE;
+}
+
 /* Follows `cd`, `cd dir`, `cd -P -- dir`; after any other change of folder the folder is not known. */
 static void follow_cd(struct judging *j, const struct node *node, struct folder *folder)
 {
     struct argv all = node_argv(node), argv = argv_command(&all);
-    size_t at = 1;
-    if (!argv.count || !word_is(&argv.words[0], "cd")) {
+    bool physical = false, cd = argv.count && word_is(&argv.words[0], "cd");
+    size_t at = cd ? cd_options(&argv, &physical) : 0;
+    if (!at) {
         lost(folder);
         return;
-    }
-    bool physical = false; /* as the last of -L and -P says */
-    while (at < argv.count && (word_is(&argv.words[at], "-L") || word_is(&argv.words[at], "-P") ||
-                               word_is(&argv.words[at], "-e") || word_is(&argv.words[at], "--"))) {
-        physical = word_is(&argv.words[at], "-P") || (physical && !word_is(&argv.words[at], "-L"));
-        at++;
     }
     struct str target = at < argv.count ? argv.words[at].text : STR("~"), path = STR_NONE;
     bool readable = at == argv.count || (at + 1 == argv.count && word_is_path(&argv.words[at]));
@@ -112,17 +157,16 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
     }
     bool absolute = target.p[0] == '/' || target.p[0] == '~';
     if (!absolute && !folder->known) {
-        folder->inside = folder->inside && !climbs(target);
-        folder->vague = true;
-        if (!path_normal(j->arena, folder->path, j->places.home.named, target, &folder->path))
-            folder->path = STR_NONE;
+        go_on(j, folder, target);
         return;
     }
     struct place place = {0};
+    struct str before = folder->path;
     folder->known = physical ? place_of(j, folder, target, &place)
                              : path_normal(j->arena, folder->path, j->places.home.named, target, &path);
     path = physical ? named_again(j, place.real) : path;
-    if (!absolute && !physical && climbs_out(j, folder->path, path)) {
+    bool other = !physical && folder->known && may_fall_back(j, folder, target, path);
+    if (other || (!absolute && !physical && climbs_out(j, before, path))) {
         lost(folder);
         return;
     }

@@ -136,3 +136,22 @@ def test_a_cd_that_is_negated_or_in_a_function(world):
         must(bypass(line) in ("awaiting", "denied"), f"{line}: {bypass(line)}")
     for line in ("f() { cat txt; }; f; cat sub/txt", "f() { ls; }; f && cat sub/deep/../txt"):
         must(bypass(line) == "allowed", f"{line}: {bypass(line)}")
+
+
+def test_cd_goes_where_bash_goes(world):
+    """Options may stand in one word, and without a folder cd goes home. Where the folder by the text of the path is missing, bash
+    tries the path as the kernel takes it."""
+    admin, project = begun(world, ("txt", "plain/txt", "plain/deep/txt", "-x/txt", "~/txt", "~/notes", "~/other/txt", "~/other/in/txt", "~/other/plain/txt"),
+                           {"link": "../other/in", "near": "plain/deep"})
+    judges = {"ruled": session(admin, project, programs=("cat", "cd", "grep")), "plain": session(admin, project)}
+    for line in ("cd -LP && cat txt", "cd -PL && cat txt", "cd -eP && cat notes", "cd -e && cat notes", "cd -x && cat txt", "cd -PP && cat ../txt",
+                 "cd -LP; cat txt", "cd -- -PL && cat ../../txt", "cd link/../in && cat txt", "cd link/../in/ && cat txt", "cd link && cd ../in && cat txt",
+                 "cd link/../in && cat ../txt", "cd link/../in && grep -r x .", "cd -LP link/.. && cat txt", "cd -P -e link/.. && cat txt",
+                 "cd -Pe link/../in && cat txt", "cd nosuch; cd link; cat txt", "cd nosuch; cd link/../in; cat txt", "cd nosuch; cd link && cat ../txt"):
+        for name, judged in judges.items():
+            must(judged(line) == "awaiting", f"{line}, {name}: {judged(line)}")
+    for line in ("cd -P plain && cat txt", "cd -LP plain && cat txt", "cd -PL link/.. && cat txt", "cd -Pe -- plain && cat txt", "cd -- -x && cat txt", "cd -e plain && cat txt",
+                 "cd link/../plain && cat txt", "cd near/.. && cat txt", "cd plain/deep/../../plain && cat txt", "cd near && cd ../plain && cat txt",
+                 "cd plain/../nosuch && cat txt"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
