@@ -241,7 +241,7 @@ static bool acts_covered(struct covering *c, const struct study *study, size_t n
         }
     }
     if (!c->j->rules_alone)
-        sweep_covered(c->j, study, c->folder, named);
+        sweep_covered(c->j, study, c->node, c->folder, named);
     return true;
 }
 

@@ -249,15 +249,55 @@ static void note_values(struct judging *j, const struct node *node, const struct
         note_values(j, child, folder);
 }
 
-void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named)
+/* Whether links may be among the names that the command prints or hands on: of ls, and of find and fd unless they take
+ * plain files alone. What has an ending is looked at as a sweep. */
+static bool lists_links(const struct node *node)
+{
+    static const char *const listers[] = {"ls", "find", "fd", "fdfind"}, *const types[] = {"-type", "-t", "--type"};
+    static const char *const follows[] = {"-L", "-follow", "--follow"};
+    const struct node *at = node;
+    while (at && at->kind != NODE_SIMPLE)
+        at = at->first && !at->first->next ? at->first : NULL;
+    if (!at || !at->word_count || !STR_IN(at->words[0].text, listers))
+        return false;
+    bool plain = judge_lists_ending(at);
+    for (size_t i = 1; i < at->word_count; i++) {
+        if (STR_IN(at->words[i].text, follows))
+            return true;
+        plain = plain || (word_is(&at->words[i], "f") && STR_IN(at->words[i - 1].text, types));
+    }
+    return !plain;
+}
+
+/* Whether what lies behind links is read with what lies below the operands: `grep -R`, `find . -exec cat {} +`. */
+static bool reads_through(const struct study *study, const struct node *node)
+{
+    return study->follows || (hands_on(study) && node && lists_links(node));
+}
+
+/* The links of the whole folder: how deep a listing goes is not looked at. */
+static void note_listed(struct judging *j, const struct node *node)
+{
+    if (lists_links(node))
+        note_find(j, j->places.project.named, true);
+}
+
+void sweep_covered(struct judging *j, const struct study *study, const struct node *node, const struct folder *folder,
+                   size_t named)
 {
     if (named == SIZE_MAX || (study->table && (study->table->styles & STYLE_LISTS) && !hands_on(study)))
         return;
+    bool through = reads_through(study, node);
     for (const struct act *act = study->acts; act; act = act->next) {
-        bool tree = study->follows && (act->flags & ACT_TREE);
+        bool tree = through && (act->flags & ACT_TREE);
         bool open = tree || (act->path.flags & (WORD_GLOB | WORD_VAR));
-        if (act->kind == ACT_READS && (!act->word || act->word >= named) && open)
+        bool reads = act->kind == ACT_READS, changes = act->kind == ACT_WRITES || act->kind == ACT_REMOVES;
+        if ((!act->word || act->word >= named) && ((reads && open) || (changes && (act->path.flags & WORD_GLOB))))
             note_finds(j, &act->path, folder, tree);
+        if (reads && str_is(act->path.raw, "…") && j->pipe)
+            note_listed(j, j->pipe);
+        else if (reads && node && (act->path.flags & WORD_RUNS))
+            note_listed(j, node->inside);
         if (act->kind == ACT_READS && (act->path.flags & (WORD_VAR | WORD_CHOSEN)) && j->tree)
             note_values(j, j->tree, folder);
     }
@@ -306,6 +346,7 @@ static struct str endings_listed(struct arena *arena, const struct node *node)
 void sweep_listed(struct judging *j, const struct node *node)
 {
     sweep_add(j, sweep_of_names(j->arena, node), endings_listed(j->arena, node), j->places.project.named, SWEEP_DEEP);
+    note_listed(j, node);
     j->listed = true;
 }
 
@@ -454,7 +495,7 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
             sweep_word(j, act, kind, endings, trees, folder);
-        if (act->kind == ACT_READS && !(lists && !runs) && study->follows && (act->flags & ACT_TREE))
+        if (act->kind == ACT_READS && !(lists && !runs) && (act->flags & ACT_TREE) && reads_through(study, node))
             note_finds(j, &act->path, folder, true);
         if (act->kind == ACT_READS && folders)
             sweep_folder(j, act, folder);

@@ -12,7 +12,8 @@ void sweep_stopped(struct judging *j, struct str pattern, struct touch touch);
 /* Leaves what counts where the mode lets a call pass without a rule: links to what rules are against. */
 void sweep_without_rules(struct sweep *sweep);
 void sweep_listed(struct judging *j, const struct node *node);
-void sweep_covered(struct judging *j, const struct study *study, const struct folder *folder, size_t named);
+void sweep_covered(struct judging *j, const struct study *study, const struct node *node, const struct folder *folder,
+                   size_t named);
 void sweep_redirected(struct judging *j, const struct word *word, const struct folder *folder); /* `cat < *.md` */
 void sweep_command(struct judging *j, const struct argv *argv, const struct study *study, const struct node *node,
                    const struct folder *folder);

@@ -155,3 +155,24 @@ def test_cd_goes_where_bash_goes(world):
                  "cd plain/../nosuch && cat txt"):
         for name, judged in judges.items():
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+
+
+def test_links_among_the_names_of_a_listing(world):
+    """What a listing names is read through links. A listing of plain files alone has none in it."""
+    admin, project = begun(world, ("txt", "src/a.py", "src/x", "~/other/x"), {"out": "../other/x"})
+    programs = ("cat", "cd", "ls", "find", "xargs", "wc", "touch", "rm", "fd")
+    judges = {"ruled": session(admin, project, programs=programs), "plain": session(admin, project)}
+    lines = ("ls | xargs cat", "cat $(ls)", "for f in $(ls); do cat $f; done", "x=$(ls); cat $x", "find . | xargs cat", "find . -type l | xargs cat",
+             "find . -type l -exec cat {} +", "find -L . -type f | xargs cat", "find . -follow -type f | xargs cat", "cat $(find .)", "fd | xargs cat")
+    plain = ("find . -type f | xargs cat", "find . -name '*.py' | xargs wc -l", "find . -type f -exec cat {} +", "ls | wc -l", "cat $(find src -type f)",
+             "find . -name '*.py' -exec cat {} +", "find . -type l")
+    for line in lines + plain:
+        for name, judged in judges.items():
+            status = judged(line)
+            must(status == ("awaiting" if line in lines else "allowed"), f"{line}, {name}: {status}")
+    for line in ("touch o*", "touch [o]ut", "rm o*"):
+        must(judges["ruled"](line) == "awaiting", line)
+    os.remove(os.path.join(project, "out"))
+    os.symlink("src/x", os.path.join(project, "out"))
+    for line in lines + plain + ("touch o*", "rm o*"):
+        must(judges["ruled"](line) == "allowed", f"{line} with a link inside the folder")
