@@ -1,5 +1,6 @@
 /* Which boundary this machine can make: found by making one. Runs in the server at its start and in `nod doctor`. */
 #include "box/supervisor.h"
+#include "base/digest.h"
 #include "io/process.h"
 
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The supervisor wants its descriptors above the numbers it uses itself. */
@@ -64,27 +67,68 @@ static bool try_box(const struct box *box, const char *folder, struct supervisor
     return report->word == SUPERVISOR_ENDED && report->value == 0;
 }
 
+/* The folder that the box is made around. Its name is always the same for one data folder, so that a process that was
+ * killed here leaves one that the next probe takes and removes. */
+struct probed {
+    char path[64];
+    int fd; /* locked, so that nobody else takes it; -1: it has a name of its own */
+};
+
+/* Whether nobody else may write to it, has it, or has removed it meanwhile. */
+static bool is_ours(int fd)
+{
+    struct stat st;
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077) &&
+           st.st_nlink > 0;
+}
+
+/* False: errno says why not. The usual name may be taken, by another user or by `nod doctor` at this moment. */
+static bool take_folder(struct probed *probed, const char *data)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(str_of(data));
+    digest_hex(&digest, hex);
+    (void)snprintf(probed->path, sizeof probed->path, "/tmp/nod-probe-%u-%.16s", (unsigned)geteuid(), hex);
+    (void)mkdir(probed->path, 0700);
+    probed->fd = open(probed->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (probed->fd >= 0 && is_ours(probed->fd))
+        return true;
+    if (probed->fd >= 0)
+        (void)close(probed->fd);
+    probed->fd = -1;
+    (void)snprintf(probed->path, sizeof probed->path, "/tmp/nod-probe-XXXXXX");
+    return mkdtemp(probed->path) != NULL;
+}
+
+static void leave_folder(const struct probed *probed)
+{
+    (void)rmdir(probed->path);
+    if (probed->fd >= 0)
+        (void)close(probed->fd);
+}
+
 /* Makes a box for real. *ret_why says which step failed, also when a weaker kind of box works. */
 enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes)
 {
-    char folder[] = "/tmp/nod-probe-XXXXXX", locks[4096];
+    char locks[4096];
+    struct probed probed;
     struct supervisor_report report;
     enum box_order order = BOX_NONE;
-    if (!mkdtemp(folder)) {
+    if (!take_folder(&probed, setting->data)) {
         (void)snprintf(ret_why, why_bytes, "make a folder in /tmp: %s", strerror(errno));
         return BOX_NONE;
     }
     (void)snprintf(locks, sizeof locks, "%s/boxes", setting->data);
-    struct box box = {.project = folder, .home = setting->home, .locks = locks, .hidden = {setting->data}};
-    if (try_box(&box, folder, &report))
+    struct box box = {.project = probed.path, .home = setting->home, .locks = locks, .hidden = {setting->data}};
+    if (try_box(&box, probed.path, &report))
         order = BOX_NAMESPACES;
     else {
         (void)snprintf(ret_why, why_bytes, "%.*s: %s", (int)sizeof report.step, report.step, strerror(report.value));
         box.no_user_namespace = true;
-        if (geteuid() == 0 && try_box(&box, folder, &report))
+        if (geteuid() == 0 && try_box(&box, probed.path, &report))
             order = BOX_ROOT_NAMESPACES;
     }
-    (void)rmdir(folder);
+    leave_folder(&probed);
     return order;
 }
 

@@ -1,11 +1,34 @@
 """A server is killed at its first start, in each moment of it: the next one begins anew, or goes on, and says nothing."""
+import hashlib
 import os
 import time
 
-from world import must
+from world import eventually, must
 
 MOMENTS = 30
 APART = 0.0007  # seconds; a start takes about 10 ms
+
+
+def probed(data):
+    """The folder in which the server tries its box."""
+    return f"/tmp/nod-probe-{os.geteuid()}-{hashlib.sha256(os.path.realpath(data).encode()).hexdigest()[:16]}"
+
+
+def test_killed_while_it_tries_its_box(world):
+    del world.environment["NOD_SANDBOX"]
+    for n in range(MOMENTS):
+        data = os.path.join(world.folder, f"first{n}")
+        first = world.start("serve", "--data", data, "--listen", "127.0.0.1:0")
+        eventually(lambda: os.path.isdir(probed(data)) or first.process.poll() is not None, "it tries a box")
+        time.sleep(n * APART)
+        first.kill()
+        first.wait()
+        if os.path.isdir(probed(data)):
+            break
+    must(os.path.isdir(probed(data)), "one was killed while it tried its box")
+    server = world.server(data=data)
+    server.says("box")
+    eventually(lambda: not os.path.isdir(probed(data)), "the next one removes the folder")
 
 
 def test_killed_at_each_moment(world):
