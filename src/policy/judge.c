@@ -342,6 +342,15 @@ static bool searches(const struct tool_facts *facts)
     return str_is(facts->name, "Grep") || str_is(facts->name, "Glob");
 }
 
+/* The letter as a mark of patterns, if it is one to Grep: `*.{c,h}`, `[ab]?`. */
+static char filter_mark(char c)
+{
+    static const char letters[] = "*?[]{,}";
+    static const char marks[] = {SHAPE_STAR, SHAPE_ONE, SHAPE_OPEN, SHAPE_CLOSE, SHAPE_LEFT, SHAPE_COMMA, SHAPE_RIGHT};
+    const char *at = c ? strchr(letters, c) : NULL;
+    return at ? marks[at - letters] : c;
+}
+
 /* Grep's own filter may name a secret: `.env*`. */
 static void judge_filter(struct judging *j)
 {
@@ -351,7 +360,7 @@ static void judge_filter(struct judging *j)
         filter->text.n > sizeof shape || str_empty(filter->text))
         return;
     for (size_t i = 0; i < filter->text.n; i++)
-        shape[i] = filter->text.p[i] == '*' ? SHAPE_STAR : filter->text.p[i] == '?' ? SHAPE_ONE : filter->text.p[i];
+        shape[i] = filter_mark(filter->text.p[i]);
     struct word word = {.text = filter->text, .shape = {shape, filter->text.n}};
     struct str targets[TARGETS_MAX] NOT_ZEROED;
     size_t count = targets_of(j->arena, &word, &(struct target_base){.folder = STR("/")}, targets);
@@ -362,6 +371,13 @@ static void judge_filter(struct judging *j)
             j->secret = true;
 }
 
+/* Grep shows lines of the files below its folder: a rule against all that lies below it is one against the search. */
+static void grep_stops(struct judging *j, const struct place *place)
+{
+    if (str_is(j->q->facts->name, "Grep"))
+        judge_target_stops(j, place->named, (struct touch){.looks = true});
+}
+
 /* Judges a search; without a path it begins in the call's folder. */
 static void judge_search(struct judging *j, const struct folder *here)
 {
@@ -370,6 +386,7 @@ static void judge_search(struct judging *j, const struct folder *here)
     if (!here->known || !place_of(j, here, here->path, &place))
         return;
     j->outside = !place_readable(j, &place);
+    grep_stops(j, &place);
     if (place_protected(j, &place, (struct touch){.looks = true, .tree = true}))
         j->protected_path = place.named;
 }
@@ -396,6 +413,7 @@ static bool judge_paths(struct judging *j)
             continue;
         }
         place_stops(j, &place, edits ? STR("edit") : STR("read"));
+        grep_stops(j, &place);
         if (place_protected(j, &place, (struct touch){.looks = !edits, .tree = searches(facts)}))
             j->protected_path = place.named;
         else if (edits && place.shared)

@@ -176,3 +176,24 @@ def test_links_among_the_names_of_a_listing(world):
     os.symlink("src/x", os.path.join(project, "out"))
     for line in lines + plain + ("touch o*", "rm o*"):
         must(judges["ruled"](line) == "allowed", f"{line} with a link inside the folder")
+
+
+def test_a_search_by_a_tool_in_a_denied_folder(world):
+    """Grep shows lines of the files below its folder; where a rule denies all of them, it is denied, by the name of a link, too. Its
+    filter is read as rg reads it."""
+    admin, project = begun(world, ("txt", "plain/x", "denied/x", "denied/deep/x"), {"dl": "denied"})
+    for mode in ("default", "bypassPermissions"):
+        made = admin.session(cwd=project, permissionMode=mode)
+        admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Read(/denied/**)", "layer": "session", "sessionId": made["id"]})
+        judged = lambda tool, given: admin.call(made["threadId"], tool, given)["status"]
+        for path, wanted in (("denied", "denied"), ("denied/", "denied"), ("denied/deep", "denied"), ("dl", "denied"), ("dl/deep", "denied"),
+                             ("plain", "allowed"), (".", "allowed"), (project, "allowed")):
+            must(judged("Grep", {"pattern": "x", "path": path}) == wanted, f"Grep in {path}, {mode}")
+        must(judged("Glob", {"pattern": "*", "path": "denied"}) == "allowed", "names alone")
+        status = admin.call(made["threadId"], "Grep", {"pattern": "x"}, cwd=os.path.join(project, "denied"))["status"]
+        must(status == "denied", f"Grep from there: {status}")
+    made = admin.session(cwd=project)
+    for glob, wanted in (("*.pem", "awaiting"), ("{a,*.pem}", "awaiting"), ("*.{ts,pem}", "awaiting"), ("*.p[e]m", "awaiting"), ("**/{x,.env}", "awaiting"),
+                         ("*.{ts,tsx}", "allowed"), ("*.[ch]", "allowed"), ("src/**/*.{js,mjs}", "allowed"), ("a,b", "allowed"), ("**", "allowed")):
+        status = admin.call(made["threadId"], "Grep", {"pattern": "x", "glob": glob})["status"]
+        must(status == wanted, f"a filter {glob}: {status}")
