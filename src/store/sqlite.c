@@ -2,8 +2,8 @@
  *
  * Checkpoints. SQLite would run one inside whichever COMMIT finds the log long, and every append of that
  * group would wait for it (p99 of tens of milliseconds where p50 is one). So the writer never does the
- * bulk: the checkpointer copies pages back on a connection of its own while commits go on. But a passive
- * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
+ * bulk: the checkpointer copies pages back and syncs them, on a connection of its own while commits go on. But
+ * a passive checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
  * little is left the writer does that rest itself, between two groups, and its next commit begins the log
  * anew. When the checkpointer cannot keep up at all, the writer waits for it. The file is not truncated when the
  * log begins anew, because overwriting blocks that exist syncs faster (sqlite_log.c).
@@ -315,6 +315,17 @@ static struct rc checkpoint(struct sqlite_handle *handle, int mode, int *ret_fra
     return RC_OK;
 }
 
+/* SQLite syncs the database only after a pass that has copied the whole log. That one mostly is the writer's, while
+ * appends wait; what the passes before it have copied should be on the disk by then. */
+static struct rc sync_database(struct sqlite_handle *handle, struct err *err)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK && file && file->pMethods)
+        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
+}
+
 /* While one pass copies, the writer goes on; each pass has less to do than the one before. */
 static struct rc tidy(struct backend_handle *opaque, struct err *err)
 {
@@ -326,7 +337,7 @@ static struct rc tidy(struct backend_handle *opaque, struct err *err)
         if (frames - before <= LEFT_FRAMES)
             break;
     }
-    return RC_OK;
+    return sync_database(checkpointer, err);
 }
 
 /* Between two groups, in the writer's thread; `idle`: nothing has come for a while. Then the late tables are
