@@ -43,6 +43,7 @@ struct store {
     struct append_list appends;
     unsigned waiting;      /* how many appends there are */
     unsigned gather_count; /* the writer is not woken before so many wait; 0: it does not gather */
+    unsigned knock_count;  /* during a turn of the loop the writer is not woken before so many wait */
     struct append *ahead;  /* sent by the loop; the writer waits for its answer next */
     bool owned;            /* the writer or the loop is using the writer's handle */
     bool writer_waits;     /* the writer is awake and waits for the loop to be done with the handle */

@@ -609,7 +609,7 @@ void store_append(struct store *store, struct append *append)
     bool first = !store->appends.first && (store->backend->begin_quickly || store->backend->send_ahead);
     append_list_add(&store->appends, append, &append->next);
     store->waiting++;
-    if (!first && store->waiting >= store->gather_count) {
+    if (!first && store->waiting >= store->gather_count && store->waiting >= store->knock_count) {
         monitor_signal(&store->inbox);
         return;
     }

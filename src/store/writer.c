@@ -16,6 +16,8 @@ enum {
     SLOW_FOR = 64,         /* ... so many are the writer's, so that a slow disk does not stop the sockets */
     GATHER_LEAST = 8,      /* appends that make a group worth waiting for */
     GATHER_MOST_US = 5000,
+    KNOCK_LEAST = 16, /* appends under way with which the writer is not woken by the second of a turn */
+    KNOCK_MOST = 32,  /* so many always wake it: what a group itself costs is little for each of them */
 };
 
 void store_fail_group(struct append *group, const struct err *err)
@@ -102,10 +104,27 @@ static void note_crowd(struct store *store, const struct append *group)
         store->group_count++;
 }
 
+/* Before the group is handed back, so that all who wait for an append still do. Whoever is answered mostly asks again,
+ * and the loop reads their next requests in one turn. If the second of them woke the writer, it would commit these two
+ * while all others wait for the group behind; so half of them are awaited, or the end of the turn. */
+static void set_knock(struct store *store, const struct append *group)
+{
+    unsigned under_way = 0;
+    if (!store->backend->begin_quickly)
+        return; /* nobody knocks at the end of a turn */
+    for (; group; group = group->next)
+        under_way++;
+    lock(&store->inbox.lock);
+    under_way += store->waiting;
+    store->knock_count = under_way < KNOCK_LEAST ? 0 : under_way / 2 < KNOCK_MOST ? under_way / 2 : KNOCK_MOST;
+    unlock(&store->inbox.lock);
+}
+
 /* Hands the group back before it looks at the log's size: nobody waits for a checkpoint. */
 static void commit_group(struct store *store, struct append *group, struct append **end)
 {
     struct rc rc = commit(store, group);
+    set_knock(store, group);
     store->crowded = false;
     if (store->follower && rc_ok(rc)) {
         note_crowd(store, group);

@@ -298,6 +298,72 @@ static void the_loop_does_not_wait_for_another_program(void **state)
     vfs->xSleep = sqlite3_vfs_find(NULL)->xSleep;
 }
 
+/* ---- many appends in a turn ---- */
+
+enum { MANY = 40, HALF = (MANY - 2) / 2, REST_US = 30000, WAKES_MS = 5000 };
+
+static void hand_some(struct rig *rig, struct append **appends, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        rig_hand(rig, appends[i] = message(0));
+}
+
+static void wait_for_some(struct rig *rig, struct append **appends, unsigned count)
+{
+    rig_wait(rig);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(appends[i]->outcome, APPEND_KEPT);
+        append_free(appends[i]);
+    }
+}
+
+/* Nothing is committed before all are handed over: the second wakes the writer, and the last group has all others. */
+static void commit_many(struct rig *rig)
+{
+    struct append *appends[MANY];
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    hand_some(rig, appends, 2);
+    (void)usleep(REST_US);
+    hand_some(rig, appends + 2, MANY - 2);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    wait_for_some(rig, appends, MANY);
+    (void)usleep(REST_US); /* the writer sleeps */
+}
+
+static bool writer_wakes(struct rig *rig, uint64_t groups)
+{
+    int ms = 0;
+    while (store_figures(rig->store).groups == groups && ms++ < WAKES_MS)
+        (void)usleep(1000);
+    return store_figures(rig->store).groups > groups;
+}
+
+static void many_appends_of_a_turn_are_one_group(void **state)
+{
+    struct rig *rig = *state;
+    struct append *appends[MANY];
+    rig_open(rig);
+    uint64_t groups = store_figures(rig->store).groups;
+    hand_some(rig, appends, 2); /* with few, the second wakes the writer */
+    assert_true(writer_wakes(rig, groups));
+    wait_for_some(rig, appends, 2);
+    commit_many(rig);
+    groups = store_figures(rig->store).groups;
+    hand_some(rig, appends, HALF - 1);
+    (void)usleep(REST_US);
+    assert_int_equal(store_figures(rig->store).groups, groups);
+    wait_for_some(rig, appends, HALF - 1); /* the end of the turn wakes it */
+    assert_int_equal(store_figures(rig->store).groups, groups + 1);
+    commit_many(rig);
+    groups = store_figures(rig->store).groups;
+    hand_some(rig, appends, HALF);
+    assert_true(writer_wakes(rig, groups));
+    wait_for_some(rig, appends, HALF);
+    rig_verify_well(rig, 2 + 2 * MANY + 2 * HALF - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +375,7 @@ int main(void)
         TEST(a_log_that_another_program_needs_stays_long),
         TEST(a_lone_append_is_committed_by_the_loop),
         TEST(the_loop_does_not_wait_for_another_program),
+        TEST(many_appends_of_a_turn_are_one_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
