@@ -669,6 +669,44 @@ static struct str without_expansions(struct arena *arena, struct str shape)
     return n == shape.n || folder ? shape : (struct str){text, n};
 }
 
+/* The text that `${x:-text}` or `${x+text}` at the beginning of `raw` may stand for; empty: it says none. */
+static struct str default_of(struct str raw)
+{
+    size_t at = 2;
+    if (!str_starts(raw, STR("${")))
+        return STR_NONE;
+    while (at < raw.n && !strchr(":-+}", raw.p[at]))
+        at++;
+    at += at < raw.n && raw.p[at] == ':';
+    if (at >= raw.n || !strchr("-+", raw.p[at]))
+        return STR_NONE;
+    raw = str_sub(raw, at + 1, raw.n);
+    return str_sub(raw, 0, str_find(raw, '}'));
+}
+
+/* The word's shape with the texts that stand on the line for its expansions, `${x:-text}`; empty: there are none, or it
+ * is not plain which expansion is which. */
+static struct str with_defaults(struct arena *arena, const struct word *word)
+{
+    struct str raw = word->raw, shape = word->shape;
+    char *text = arena_bytes(arena, raw.n + shape.n + 1);
+    size_t n = 0, at = str_find(raw, '$');
+    bool given = false;
+    for (size_t i = 0; i < shape.n; i++) {
+        bool hole = shape.p[i] == SHAPE_ANY || shape.p[i] == SHAPE_HOME || shape.p[i] == SHAPE_PWD;
+        struct str value = hole ? default_of(str_sub(raw, at, raw.n)) : STR_NONE;
+        given = given || !str_empty(value);
+        for (size_t k = 0; k < value.n; k++)
+            text[n++] = value.p[k] == '*' ? SHAPE_STAR : value.p[k] == '?' ? SHAPE_ONE : value.p[k];
+        if (str_empty(value))
+            text[n++] = shape.p[i];
+        if (hole && at >= raw.n)
+            return STR_NONE;
+        at += hole ? 1 + str_find(str_sub(raw, at + 1, raw.n), '$') : 0;
+    }
+    return given && at >= raw.n ? (struct str){text, n} : STR_NONE;
+}
+
 static void put_target(struct expansion *e, struct str target)
 {
     if (e->count == TARGETS_MAX)
@@ -683,6 +721,9 @@ size_t targets_of(struct arena *arena, const struct word *word, const struct tar
 {
     struct expansion e = {.arena = arena, .list = targets};
     expand(&e, word->shape.p ? word->shape : word->text);
+    struct str given = str_find(word->raw, '$') < word->raw.n ? with_defaults(arena, word) : STR_NONE;
+    if (given.n)
+        expand(&e, given);
     size_t named = e.count;
     for (size_t i = 0; i < named && !e.over; i++) {
         struct str opened, bare = without_expansions(arena, targets[i]);

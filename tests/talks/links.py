@@ -98,7 +98,11 @@ def test_what_only_bash_knows_is_no_way_around_a_link(world):
                  'for f in *; do cat "$f"; done', 'for f in */; do wc "$f"txt; done', "cd nosuch && cat txt; cat link/../txt", "cd plain; cat link/txt",
                  "cd plain; cat out/txt", "cd nosuch || cat txt; cat link/txt"):
         must(ruled(line) == "awaiting", f"{line}: {ruled(line)}")
-    for line in ("cat plain$x/txt", "cat plain$x/../txt", "cat pl$x/txt", "for f in p*; do cat $f/txt; done", "cd plain; cat txt", "cd plain; cat x", "cd plain && cat x"):
+    for line in ("cat ${x:-link}/txt", "cat ${x:-link}/../txt", 'cat "${x-link}"/txt', "cat ${x:+link}/txt", "cat ${x:-l*}/txt", "cat ${x:-li}nk/txt",
+                 "cat ${x}${y:-link}/txt", "wc < ${x:-link}/txt", "cat plain/${x:-out}/txt"):
+        must(ruled(line) == "awaiting", f"{line}: {ruled(line)}")
+    for line in ("cat ${x:-plain}/txt", "cat ${x:-plain}/../txt", 'cat "${x:-txt}"', "cat plain/${x:-t*}",
+                 "cat plain$x/txt", "cat plain$x/../txt", "cat pl$x/txt", "for f in p*; do cat $f/txt; done", "cd plain; cat txt", "cd plain; cat x", "cd plain && cat x"):
         must(ruled(line) == "allowed", f"{line}: {ruled(line)}")
     for line in ("cat dl$x/x", "cat l$x", "pushd link && cat ../txt", "pushd link; cat ../txt", "command cd link && cat ../txt",
                  "cd nosuch || cd link; cat ../txt"):
