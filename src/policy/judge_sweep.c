@@ -189,13 +189,22 @@ static void note_find(struct judging *j, struct str pattern, bool tree)
         find->away = true;
 }
 
-static void note_finds(struct judging *j, const struct word *word, const struct folder *folder, bool tree)
+static void note_finds_from(struct judging *j, const struct word *word, struct str folder, bool tree)
 {
     struct str targets[TARGETS_MAX];
-    size_t count = judge_targets(j, word, folder->known ? folder->path : STR_NONE, targets);
+    size_t count = judge_targets(j, word, folder, targets);
     for (size_t i = 0; i < count; i++)
         if ((word->flags & WORD_GLOB) || tree || str_find(targets[i], SHAPE_ANY) == targets[i].n)
             note_find(j, targets[i], tree);
+}
+
+/* Of a part that runs in one of two folders, from both. */
+static void note_finds(struct judging *j, const struct word *word, const struct folder *folder, bool tree)
+{
+    if (!folder->known)
+        note_finds_from(j, word, j->places.cwd.named, tree);
+    if (folder->known || !str_empty(folder->path))
+        note_finds_from(j, word, folder->path, tree);
 }
 
 /* Whether it runs a command, as find does with the files that it finds. */
@@ -254,17 +263,22 @@ static void note_values(struct judging *j, const struct node *node, const struct
 static bool lists_links(const struct node *node)
 {
     static const char *const listers[] = {"ls", "find", "fd", "fdfind"}, *const types[] = {"-type", "-t", "--type"};
-    static const char *const follows[] = {"-L", "-follow", "--follow"};
+    static const char *const follows[] = {"-L", "-follow", "--follow"}, *const nots[] = {"!", "-not"};
+    static const char *const joins[] = {"-o", "-or", ","};
     const struct node *at = node;
     while (at && at->kind != NODE_SIMPLE)
         at = at->first && !at->first->next ? at->first : NULL;
-    if (!at || !at->word_count || !STR_IN(at->words[0].text, listers))
+    size_t first = 0;
+    while (at && first < at->word_count && !STR_IN(at->words[first].text, listers)) /* `timeout 5 find` */
+        first++;
+    if (!at || first >= at->word_count)
         return false;
-    bool plain = judge_lists_ending(at);
-    for (size_t i = 1; i < at->word_count; i++) {
-        if (STR_IN(at->words[i].text, follows))
+    bool endings = judge_lists_ending(at), plain = endings;
+    for (size_t i = first + 1; i < at->word_count; i++) {
+        if (STR_IN(at->words[i].text, follows) || (STR_IN(at->words[i].text, joins) && !endings))
             return true;
-        plain = plain || (word_is(&at->words[i], "f") && STR_IN(at->words[i - 1].text, types));
+        plain = plain || (word_is(&at->words[i], "f") && STR_IN(at->words[i - 1].text, types) &&
+                          !STR_IN(at->words[i - 2].text, nots));
     }
     return !plain;
 }
@@ -294,7 +308,9 @@ void sweep_covered(struct judging *j, const struct study *study, const struct no
         bool reads = act->kind == ACT_READS, changes = act->kind == ACT_WRITES || act->kind == ACT_REMOVES;
         if ((!act->word || act->word >= named) && ((reads && open) || (changes && (act->path.flags & WORD_GLOB))))
             note_finds(j, &act->path, folder, tree);
-        if (reads && str_is(act->path.raw, "…") && j->pipe)
+        if (reads && str_is(act->path.raw, "…") && study->follows)
+            note_find(j, j->places.project.named, true);
+        else if (reads && str_is(act->path.raw, "…") && j->pipe)
             note_listed(j, j->pipe);
         else if (reads && node && (act->path.flags & WORD_RUNS))
             note_listed(j, node->inside);

@@ -68,7 +68,7 @@ def test_a_search_through_links_is_asked_about_where_one_leads_away(world):
     """`grep -R` goes through the links that it meets, `grep -r` does not. Without a rule, with one, and against a deny."""
     admin, project = begun(world, ("txt", "plain/x", "plain/in/x", "~/other/x", "docs/x", "here/x", "here/below/x"),
                            {"docs/out": "../../other", "here/near": "below", "here/file": "below/x"})
-    programs = ("grep", "rg", "ag", "find", "cp", "diff", "tar", "zip", "rsync", "cd", "cat", "colordiff", "egrep")
+    programs = ("xargs", "echo", "grep", "rg", "ag", "find", "cp", "diff", "tar", "zip", "rsync", "cd", "cat", "colordiff", "egrep")
     judges = {"rules": session(admin, project, programs=programs), "none": session(admin, project),
               "bypass": session(admin, project, against=("Read(~/other/**)",), mode="bypassPermissions")}
     reads = ("grep -R x {}", "grep -nR x {}", "cd {} && grep -R x", "cd {} && grep -R x .", "grep --dereference-recursive x {}", "grep -Rn x plain {}",
@@ -82,6 +82,8 @@ def test_a_search_through_links_is_asked_about_where_one_leads_away(world):
                 must(judged(line.format("docs")) == "awaiting", f"{line.format('docs')}, {name}: {judged(line.format('docs'))}")
                 if "d*c*" not in line:
                     must(judged(line.format("here")) == "allowed", f"{line.format('here')}, {name}: {judged(line.format('here'))}")
+    for line in ("cd docs; grep -R x .", "cd plain; cd ../docs; grep -R x .", "echo docs | xargs grep -R x"):
+        must(judges["rules"](line) == "awaiting", f"{line}: {judges['rules'](line)}")
     for line in ("grep -r x docs", "grep -rn x .", "rg x docs", "find docs -type f -exec cat {} +", "find -L docs -name x", "grep -R x plain", "grep -R x docs/x"):
         for name, judged in judges.items():
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
@@ -164,11 +166,11 @@ def test_cd_goes_where_bash_goes(world):
 def test_links_among_the_names_of_a_listing(world):
     """What a listing names is read through links. A listing of plain files alone has none in it."""
     admin, project = begun(world, ("txt", "src/a.py", "src/x", "~/other/x"), {"out": "../other/x"})
-    programs = ("cat", "cd", "ls", "find", "xargs", "wc", "touch", "rm", "fd")
+    programs = ("cat", "cd", "ls", "find", "xargs", "wc", "touch", "rm", "fd", "timeout")
     judges = {"ruled": session(admin, project, programs=programs), "plain": session(admin, project)}
     lines = ("ls | xargs cat", "cat $(ls)", "for f in $(ls); do cat $f; done", "x=$(ls); cat $x", "find . | xargs cat", "find . -type l | xargs cat",
-             "find . -type l -exec cat {} +", "find -L . -type f | xargs cat", "find . -follow -type f | xargs cat", "cat $(find .)", "fd | xargs cat")
-    plain = ("find . -type f | xargs cat", "find . -name '*.py' | xargs wc -l", "find . -type f -exec cat {} +", "ls | wc -l", "cat $(find src -type f)",
+             "find . -type l -exec cat {} +", "timeout 5 find . -exec cat {} +", "find . -type f -o -type l | xargs cat", "find . ! -type f | xargs cat", "find -L . -type f | xargs cat", "find . -follow -type f | xargs cat", "cat $(find .)", "fd | xargs cat")
+    plain = ("find . -type f | xargs cat", "find . -type f -not -path './src/*' | xargs cat", "find . -name '*.py' -o -name '*.c' | xargs cat", "find . -name '*.py' | xargs wc -l", "find . -type f -exec cat {} +", "ls | wc -l", "cat $(find src -type f)",
              "find . -name '*.py' -exec cat {} +", "find . -type l")
     for line in lines + plain:
         for name, judged in judges.items():
