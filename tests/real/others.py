@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -196,8 +197,22 @@ class ClineDesk(HomeDesk):
     def start(self):
         return self.run([self.program, "--json", "-c", self.project, "please go on"])
 
+    def hubs(self):
+        """The processes that Cline has started beside itself for this project."""
+        found = []
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{number}/cmdline", "rb") as file:
+                words = file.read().decode("utf-8", "replace").split("\0")
+                if "--cline-hub-daemon" in words and self.project in words:
+                    found.append(int(number))
+        return found
+
     def close(self):
-        self.run([self.program, "hub", "stop"]).wait()  # a process of its own, which would outlive the test
+        self.run([self.program, "hub", "stop"]).wait()  # it ends the one that it knows
+        for hub in self.hubs():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(hub, signal.SIGTERM)
+        eventually(lambda: not self.hubs(), "no process of Cline outlives the test")
         super().close()
 
     @staticmethod
