@@ -100,9 +100,12 @@ static bool take_folder(struct probed *probed, const char *data)
     return mkdtemp(probed->path) != NULL;
 }
 
+/* The box of a process that was killed is perhaps just ending, and takes what it has made from the folder. */
 static void leave_folder(const struct probed *probed)
 {
-    (void)rmdir(probed->path);
+    enum { TRIES = 25, WAIT_US = 20000 };
+    for (int i = 0; rmdir(probed->path) != 0 && errno == ENOTEMPTY && i < TRIES; i++)
+        (void)usleep(WAIT_US);
     if (probed->fd >= 0)
         (void)close(probed->fd);
 }
