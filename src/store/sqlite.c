@@ -87,12 +87,12 @@ void sqlite_reset(struct sqlite_handle *handle, enum sqlite_sql sql)
 }
 
 /* A reader prepares a statement when it first uses it: most are for questions that are seldom asked. Those that end a
- * transaction it has from the start, as the writer has all of its own. */
+ * transaction it has from the start, as the writer has its own but for those of archives. */
 static struct rc make_ready(struct sqlite_handle *handle, enum sqlite_sql sql, struct err *err)
 {
     if (handle->statements[sql])
         return RC_OK;
-    CHECK(handle->role == BACKEND_READER && statements[sql].roles & FOR_READER);
+    CHECK(statements[sql].roles & (handle->role == BACKEND_READER ? FOR_READER : FOR_ARCHIVE));
     return sqlite_prepare(handle->db, statements[sql].text, &handle->statements[sql], err);
 }
 

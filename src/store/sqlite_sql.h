@@ -7,7 +7,8 @@
 #define EVENT_COLUMNS_E "e.seq, e.session_id, e.thread_id, e.kind, e.at_ms, e.actor, e.call_id, e.data, e.no"
 enum { EVENT_COLUMN_COUNT = 9, EVENT_ROW_COLUMNS = 12 };
 
-enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
+/* FOR_ARCHIVE: the writer's, when sessions leave. It is prepared when it is first used, as all of a reader's are. */
+enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3, FOR_ARCHIVE = 4 };
 
 /* The last event that is in the late tables (sqlite_late.c). To find the events of a session or a call, a statement
  * looks into these tables, and then at every event after this one. */
@@ -80,21 +81,21 @@ enum { CALL_ROWS_PARAMETERS = 12, CALLS_AT_ONCE = 4 };
       " AND " OF_RARE_KIND("12"))                                                                       \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
-    X(OPEN_FIND, FOR_WRITER, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")    \
-    X(LEAVING, FOR_WRITER, "SELECT e.seq FROM " OF_SESSION " WHERE s.block = ?1 AND s.chain = ?2"       \
+    X(OPEN_FIND, FOR_ARCHIVE, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")   \
+    X(LEAVING, FOR_ARCHIVE, "SELECT e.seq FROM " OF_SESSION " WHERE s.block = ?1 AND s.chain = ?2"      \
       " ORDER BY s.seq, e.seq")                                                                         \
-    X(LEAVE_CALLS, FOR_WRITER, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"       \
+    X(LEAVE_CALLS, FOR_ARCHIVE, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"      \
       " FROM events WHERE " IN_BLOCK " AND kind = 3")                                                   \
-    X(LEAVE_OF_CALLS, FOR_WRITER, "DELETE FROM call_events WHERE call_seq IN"                           \
+    X(LEAVE_OF_CALLS, FOR_ARCHIVE, "DELETE FROM call_events WHERE call_seq IN"                          \
       " (SELECT seq FROM events WHERE " IN_BLOCK " AND kind = 3)")                                      \
-    X(LEAVE_IDS, FOR_WRITER, "DELETE FROM call_ids WHERE chain = ?2 AND call_id IN"                     \
+    X(LEAVE_IDS, FOR_ARCHIVE, "DELETE FROM call_ids WHERE chain = ?2 AND call_id IN"                    \
       " (SELECT call_id FROM events WHERE " IN_BLOCK " AND kind = 3)")                                  \
-    X(LEAVE, FOR_WRITER, "DELETE FROM events WHERE " IN_BLOCK)                                          \
-    X(LEAVE_SESSIONS, FOR_WRITER, "DELETE FROM session_events WHERE block = ?1 AND chain = ?2")         \
-    X(GONE_BEFORE, FOR_WRITER, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?1"             \
+    X(LEAVE, FOR_ARCHIVE, "DELETE FROM events WHERE " IN_BLOCK)                                         \
+    X(LEAVE_SESSIONS, FOR_ARCHIVE, "DELETE FROM session_events WHERE block = ?1 AND chain = ?2")        \
+    X(GONE_BEFORE, FOR_ARCHIVE, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?1"            \
       " ORDER BY first_seq DESC LIMIT 1")                                                               \
-    X(GONE_PUT, FOR_WRITER, "INSERT OR REPLACE INTO gone(first_seq, last_seq) VALUES(?1, ?2)")          \
-    X(GONE_DROP, FOR_WRITER, "DELETE FROM gone WHERE first_seq = ?1")                                   \
+    X(GONE_PUT, FOR_ARCHIVE, "INSERT OR REPLACE INTO gone(first_seq, last_seq) VALUES(?1, ?2)")         \
+    X(GONE_DROP, FOR_ARCHIVE, "DELETE FROM gone WHERE first_seq = ?1")                                  \
     X(GONE, FOR_READER, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?2 AND last_seq > ?1"  \
       " ORDER BY first_seq")                                                                            \
     X(ARCHIVED, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                      \
