@@ -5,7 +5,7 @@
  * person or the rule decides; where a rule only might fit, the call is noted as not understood (note_unknown)
  * and asked about.
  */
-#include "policy/judge.h"
+#include "policy/judge_sweep.h"
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -692,7 +692,7 @@ static bool only_lists(const struct study *study)
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
-    bool lists = only_lists(study);
+    bool lists = only_lists(study), compares = sweep_compares(study);
     command_stops(j, argv, study, folder);
     for (struct act *act = study->acts; act; act = act->next) {
         switch (act->kind) {
@@ -736,7 +736,8 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,
                        (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                                      .tree = act->flags & ACT_TREE, .follows = study->follows, .lists = lists});
+                                      .tree = compares || (act->flags & ACT_TREE), .follows = study->follows,
+                                      .lists = lists});
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:

@@ -451,6 +451,12 @@ static void sweep_folder(struct judging *j, const struct act *act, const struct 
     }
 }
 
+bool sweep_compares(const struct study *study)
+{
+    static const char *const names[] = {"diff", "colordiff"};
+    return study->table && STR_IN(table_str(study->table->name), names);
+}
+
 /* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
  * when the command reads a whole tree (`kind` says which files count there). */
 static void sweep_word(struct judging *j, const struct act *act, enum sweep_kind kind, struct str endings, bool trees,
@@ -506,8 +512,7 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
         endings = lists ? endings_listed(j->arena, node) : endings_included(j->arena, argv, study);
     if (!lists && only_sources(endings)) /* find may hand on a link with such a name */
         kind = SWEEP_NONE;
-    static const char *const compares[] = {"diff", "colordiff"};
-    bool trees = compares_trees(j, study, folder), folders = STR_IN(table_str(study->table->name), compares);
+    bool trees = compares_trees(j, study, folder), folders = sweep_compares(study);
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
             sweep_word(j, act, kind, endings, trees, folder);

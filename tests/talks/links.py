@@ -31,17 +31,17 @@ def test_a_deny_holds_below_a_linked_folder(world):
     """By a pattern and by a whole tree, too; what a brace or a loop makes of a link's name counts as the name."""
     admin, project = begun(world, ("txt", "plain/x", "denied/x", "denied/deep/x"),
                            {"dl": "denied", "l": "denied/x", "docs/d": "../denied", "near": "plain"})
-    programs = ("cat", "cp", "tar", "grep", "find", "cd")
+    programs = ("cat", "cp", "tar", "grep", "find", "cd", "diff")
     against = ("Read(/denied/**)",)
     judges = {"rules": session(admin, project, programs=programs, against=against), "none": session(admin, project, against=against),
               "bypass": session(admin, project, against=against, mode="bypassPermissions")}
     for line in ("cat dl/*", "cat dl/?", "cat docs/d/x*", "cat {d,}l", "cd dl && cat *", "cd docs/d && cat ?", "cd dl && for f in *; do cat $f; done",
                  "grep -r x dl", "grep -r x dl/", "cd dl && grep -r x .", "cd dl && grep -r x", "find dl/ -type f -exec cat {} +",
                  "cd dl && find . -type f -exec cat {} +", "tar chf - dl", "cp -r dl/ copy", "for f in l; do cat $f; done",
-                 "for f in dl; do cat $f/x; done", "f=l; cat $f", "f=dl; cat $f/x", "f='txt l'; cat $f"):
+                 "diff denied plain", "diff plain dl", "diff -q plain .", "for f in dl; do cat $f/x; done", "f=l; cat $f", "f=dl; cat $f/x", "f='txt l'; cat $f"):
         for name, judged in judges.items():
             must(judged(line) in ("denied", "awaiting"), f"{line}, {name}: {judged(line)}")
-    for line in ("cat near/*", "cat {p,}txt", "cd near && cat *", "grep -r x near", "cd near && grep -r x .", "for f in txt; do cat $f; done",
+    for line in ("cat near/*", "diff plain near", "diff txt plain", "cat {p,}txt", "cd near && cat *", "grep -r x near", "cd near && grep -r x .", "for f in txt; do cat $f; done",
                  "f=txt; cat $f", "cd near && for f in *; do cat $f; done"):
         for name, judged in judges.items():
             must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
