@@ -50,5 +50,6 @@ def test_killed_at_each_moment(world):
         for name in ("box", "read-only-commands"):
             with open(os.path.join(data, name), encoding="ascii") as file:
                 must(file.read() == "on\n", f"killed after {n} steps: {name} is that of a new installation")
+        server.says("box")  # and has left the folder in which it tried it
         server.kill()
         must(world.nod("verify", "--data", data).process.returncode == 0, f"killed after {n} steps: sound")
