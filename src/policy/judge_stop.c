@@ -692,7 +692,7 @@ static bool only_lists(const struct study *study)
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
-    bool lists = only_lists(study), compares = sweep_compares(study);
+    bool lists = only_lists(study);
     command_stops(j, argv, study, folder);
     for (struct act *act = study->acts; act; act = act->next) {
         switch (act->kind) {
@@ -734,10 +734,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             /* A build or test tool reads whole folders, so a write counts for everything below the path. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
                 judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
-            word_stops(j, &act->path, folder,
-                       (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                                      .tree = compares || (act->flags & ACT_TREE), .follows = study->follows,
-                                      .lists = lists});
+            word_stops(j, &act->path, folder, sweep_touch(study, act, lists));
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:

@@ -451,10 +451,18 @@ static void sweep_folder(struct judging *j, const struct act *act, const struct 
     }
 }
 
-bool sweep_compares(const struct study *study)
+/* Whether the command compares the files of two folders that it is given. */
+static bool compares_folders(const struct study *study)
 {
     static const char *const names[] = {"diff", "colordiff"};
     return study->table && STR_IN(table_str(study->table->name), names);
+}
+
+struct touch sweep_touch(const struct study *study, const struct act *act, bool lists)
+{
+    return (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
+                          .tree = compares_folders(study) || (act->flags & ACT_TREE), .follows = study->follows,
+                          .lists = lists};
 }
 
 /* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it
@@ -512,7 +520,7 @@ void sweep_command(struct judging *j, const struct argv *argv, const struct stud
         endings = lists ? endings_listed(j->arena, node) : endings_included(j->arena, argv, study);
     if (!lists && only_sources(endings)) /* find may hand on a link with such a name */
         kind = SWEEP_NONE;
-    bool trees = compares_trees(j, study, folder), folders = sweep_compares(study);
+    bool trees = compares_trees(j, study, folder), folders = compares_folders(study);
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && !(lists && !runs))
             sweep_word(j, act, kind, endings, trees, folder);

@@ -7,8 +7,8 @@
 /* For commands that only read (judge_sweep.c; sweep_covered: by a rule, which names `named` words): these note what a
  * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
 void sweep_pattern(struct judging *j, struct str target);
-/* Whether the command compares the files of two folders that it is given. */
-bool sweep_compares(const struct study *study);
+/* How the act touches its path: what rules against paths are held against. */
+struct touch sweep_touch(const struct study *study, const struct act *act, bool lists);
 /* Notes a pattern by which a link to what rules are against may be found, whether or not a rule covers the command. */
 void sweep_stopped(struct judging *j, struct str pattern, struct touch touch);
 /* Leaves what counts where the mode lets a call pass without a rule: links to what rules are against. */
