@@ -22,11 +22,12 @@
 #include <unistd.h>
 
 enum {
-    TIDY_FRAMES = 4000,          /* 16 MB of log: the checkpointer is asked */
-    TIDY_COMMITS = 256,          /* so many in the log: likewise, see is_long */
+    TIDY_FRAMES = 14000,         /* 56 MB of log: the checkpointer is asked */
+    TIDY_COMMITS = 256,          /* so many in the log, and one more ... */
+    COMMIT_FRAMES = 32,          /* ... for each so many frames: likewise, see is_long */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
-    STOP_FRAMES = 16000,         /* 64 MB of log: the writer waits for the checkpointer */
+    STOP_FRAMES = 28000,         /* 112 MB of log: the writer waits for the checkpointer */
     LARGE_FRAMES = 16000,        /* an idle store truncates a write-ahead log of this size */
     BUSY_MS = 5000,              /* how long to wait for other tools that read the database */
 };
@@ -271,10 +272,16 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
 
 /* Nearly every commit writes some pages again: the last one of events, the one above it, the first one of the file. Who
  * adds such a page to SQLite's index of the log, or looks for it there, walks over all of its copies. So a log of many
- * small commits is long before it is large. */
+ * small commits is long before it is large. To large commits the walk is little, and each checkpoint slows those beside
+ * it, so they may be more. */
+static bool has_commits(const struct sqlite_handle *writer, unsigned commits)
+{
+    return writer->wal_commits >= commits + writer->wal_frames / COMMIT_FRAMES;
+}
+
 static bool is_long(const struct sqlite_handle *writer)
 {
-    return writer->wal_frames >= TIDY_FRAMES || writer->wal_commits >= TIDY_COMMITS;
+    return writer->wal_frames >= TIDY_FRAMES || has_commits(writer, TIDY_COMMITS);
 }
 
 /* Asks for a checkpoint once per TIDY_FRAMES frames or TIDY_COMMITS commits and not with every commit: while another
@@ -282,7 +289,7 @@ static bool is_long(const struct sqlite_handle *writer)
 static enum tidy_need tidy_due(struct backend_handle *opaque)
 {
     struct sqlite_handle *writer = sqlite_of(opaque);
-    if (writer->wal_frames < writer->tidy_at_frames && writer->wal_commits < writer->tidy_at_commits)
+    if (writer->wal_frames < writer->tidy_at_frames && !has_commits(writer, writer->tidy_at_commits))
         return TIDY_NOT;
     bool stop = writer->wal_frames >= writer->stop_at_frames;
     writer->tidy_at_frames = writer->wal_frames + TIDY_FRAMES;
