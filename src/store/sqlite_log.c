@@ -12,7 +12,8 @@
  *
  * The header of a log that this process has made is not synced by itself, as SQLite asks for, but with the first
  * commit. It must be synced alone where frames of an older log lie behind it: an old header would make them valid again
- * beside new ones. Behind that of a new file there is nothing.
+ * beside new ones. Behind that of a new file there is nothing. Behind that of a file that was truncated there is, until
+ * the truncation is on the disk.
  *
  * A write that fails when it is at last done fails the sync, and with it the commit. The gathered bytes are dropped
  * then: SQLite writes those pages again, or never. When the sync itself fails, the commit stands in the file as if
@@ -39,7 +40,7 @@ struct log_file {
     size_t n;
     sqlite3_int64 at;       /* offset of bytes[0] in the file */
     sqlite3_int64 end;      /* size of the file when it was last extended */
-    bool made;              /* it was not there before it was opened */
+    bool made;              /* it was not there before it was opened, and nothing was written to it */
     sqlite3_int64 unsynced; /* where the first write since the last sync began, -1: there was none */
 };
 
@@ -67,6 +68,7 @@ static int flush(sqlite3_file *file)
     log->n = 0;
     if (n == 0)
         return SQLITE_OK;
+    log->made = false;
     if (log->unsynced < 0)
         log->unsynced = log->at;
     int code = below(file)->pMethods->xWrite(below(file), log->bytes, (int)n, log->at);
