@@ -197,3 +197,20 @@ struct rc file_lock(const char *path, int *ret_fd, struct err *err)
     *ret_fd = fd;
     return RC_OK;
 }
+
+struct rc file_hold_folder(const char *path, int *ret_fd, struct err *err)
+{
+    enum { TRIES = 500, WAIT_US = 20000 };
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed = -1;
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    for (int i = 0; (failed = flock(fd, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK && i < TRIES; i++)
+        (void)usleep(WAIT_US);
+    int why = errno;
+    *ret_fd = failed ? -1 : fd;
+    if (failed)
+        (void)close(fd);
+    if (failed && why == EWOULDBLOCK)
+        return err_set(err, ERR_CONFLICT, "%s is held by another process", path);
+    return RC_OK;
+}

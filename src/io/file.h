@@ -30,5 +30,8 @@ struct rc file_digest(const char *path, struct digest *ret_digest, struct err *e
 struct rc file_sync(const char *path, struct err *err);
 /* Takes an exclusive lock on the file for the life of the process; ERR_CONFLICT when another holds it. */
 struct rc file_lock(const char *path, int *ret_fd, struct err *err);
+/* Waits until no other process holds the folder, and holds it until *ret_fd is closed; ERR_CONFLICT when one does so
+ * for ten seconds. -1 where folders cannot be held: then nobody is kept away. */
+struct rc file_hold_folder(const char *path, int *ret_fd, struct err *err);
 
 #endif

@@ -50,6 +50,7 @@ struct process {
     struct servers *servers;
     struct box_setting *box;
     struct saver *saver;         /* of the small files that a first start makes */
+    int starting;                /* the folder, held until they are there; -1: it is not held */
     struct token_change admin;
     struct timer *again;         /* makes the admin token once more; NULL: the first try did it */
     struct commands_stop commands;
@@ -401,6 +402,17 @@ static bool reads_pass(struct cli *cli, struct saver *saver)
     return on;
 }
 
+/* The small files are there, before anybody is told of the key, other nodes too. Another start in this folder waits
+ * until here: it would make a key of its own, and write it over the one with which this server answers. */
+static struct rc end_saving(struct process *process, struct err *err)
+{
+    struct rc rc = saver_end(&process->saver, err);
+    if (process->starting >= 0)
+        (void)close(process->starting);
+    process->starting = -1;
+    return rc;
+}
+
 /* Opens everything in the order in which it depends on each other; close_process goes backwards. */
 static struct rc open_process(struct process *process, struct err *err)
 {
@@ -430,7 +442,7 @@ static struct rc open_process(struct process *process, struct err *err)
     TRY(mcp_servers_open(process->cli, &process->servers, err));
     gate.servers = process->servers;
     TRY(gate_open(process->loop, &gate, &process->gate, err));
-    TRY(saver_end(&process->saver, err)); /* before anybody is told of the key, other nodes too */
+    TRY(end_saving(process, err));
     TRY(runs_open(process->cli, process->loop, process->gate, &process->runtime, err));
     struct notify_options notify = {.loop = process->loop, .gate = process->gate, .file = settings->notify,
                                     .folder = settings->data, .private_net = settings->web_private,
@@ -490,14 +502,14 @@ static void close_process(struct process *process)
     loop_free(process->loop);
     sign_key_free(process->key);
     boxes_close(process->box);
-    (void)saver_end(&process->saver, NULL).code;
+    (void)end_saving(process, NULL).code;
 }
 
 /* Errors of opening are returned; errors that end a running server come by way of process.err. Lines of the log are
  * held only while the loop runs and flushes them. */
 struct rc serve_command(struct cli *cli, struct err *err)
 {
-    struct process process = {.cli = cli, .started_us = clock_steady_us()};
+    struct process process = {.cli = cli, .starting = -1, .started_us = clock_steady_us()};
     if (option_flag(cli, "routes")) {
         api_print_routes();
         return RC_OK;
@@ -506,7 +518,9 @@ struct rc serve_command(struct cli *cli, struct err *err)
     set_up_process(&cli->settings);
     TRY(file_own_folder(cli->settings.data, err));
     TRY(loop_new(&process.loop, err));
-    struct rc rc = open_process(&process, err);
+    struct rc rc = file_hold_folder(cli->settings.data, &process.starting, err);
+    if (rc_ok(rc))
+        rc = open_process(&process, err);
     if (rc_ok(rc)) {
         boxes_begin(process.box);
         log_hold(true);

@@ -1,11 +1,13 @@
 """A server is killed at its first start, in each moment of it: the next one begins anew, or goes on, and says nothing."""
 import hashlib
+import json
 import os
 import time
 
-from world import eventually, must
+from world import POSTGRES, Skip, eventually, must
 
 MOMENTS = 30
+TWINS = 12
 APART = 0.0007  # seconds; a start takes about 10 ms
 
 
@@ -53,3 +55,28 @@ def test_killed_at_each_moment(world):
         server.says("box")  # and has left the folder in which it tried it
         server.kill()
         must(world.nod("verify", "--data", data).process.returncode == 0, f"killed after {n} steps: sound")
+
+
+def public_key(world, data):
+    """What the server in this folder proves its answers with."""
+    token = world.nod("token", "create", "--name", f"agent{world.number()}", "--role", "agent", "--data", data, "--json")
+    return json.loads(token.stdout)["serverKey"]
+
+
+def test_two_at_once(world):
+    """One of them has the folder, and its key is the one that lies there: the next start has the same."""
+    if POSTGRES:
+        raise Skip("both would run: the folder's lock is that of a file")
+    for n in range(TWINS):
+        data = os.path.join(world.folder, f"first{n}")
+        twins = [world.start("serve", "--data", data, "--listen", "127.0.0.1:0") for _ in range(2)]
+        eventually(lambda: any(twin.process.poll() is not None for twin in twins), "one of two gives up")
+        alive = [twin for twin in twins if twin.process.poll() is None]
+        must(len(alive) == 1, f"one of two runs: {[twin.stderr for twin in twins]}")
+        eventually(lambda: "listening" in alive[0].stdout, "the other one listens")
+        key = public_key(world, data)
+        alive[0].kill()
+        alive[0].wait()
+        server = world.server(data=data)
+        must(public_key(world, data) == key, f"pair {n}: the server's key is that of its file")
+        server.kill()

@@ -1,4 +1,5 @@
 /* Files: our own, those beneath a root, where links lead, and which processes there are. */
+#include "io/clock.h"
 #include "io/file.h"
 #include "io/links.h"
 #include "io/place.h"
@@ -153,6 +154,30 @@ static void a_lock_is_held_by_one(void **state)
     assert_int_equal(close(second), 0);
     link_to("lock", "link");
     assert_true(rc_bad(file_lock(at("link"), &first, &err)));
+}
+
+static int held;
+
+static void let_go_later(int number)
+{
+    (void)number;
+    (void)close(held);
+}
+
+/* Whoever comes second waits for the first one. */
+static void a_folder_is_held_by_one(void **state)
+{
+    int second;
+    (void)state;
+    folder("held");
+    ok(file_hold_folder(at("held"), &held, &err));
+    (void)signal(SIGALRM, let_go_later);
+    assert_int_equal(ualarm(50000, 0), 0);
+    int64_t began_us = clock_steady_us();
+    ok(file_hold_folder(at("held"), &second, &err));
+    assert_true(second >= 0 && clock_steady_us() - began_us >= 40000);
+    assert_int_equal(close(second), 0);
+    fails(file_hold_folder(at("nothing"), &second, &err), ERR_IO);
 }
 
 /* ---- where links lead ---- */
@@ -419,6 +444,7 @@ int main(void)
         FILES_TEST(what_comes_in_pieces_is_put_together),
         FILES_TEST(a_folder_of_ours_is_open_to_nobody),
         FILES_TEST(a_lock_is_held_by_one),
+        FILES_TEST(a_folder_is_held_by_one),
         FILES_TEST(links_are_followed_as_the_kernel_does),
         FILES_TEST(a_circle_of_links_leads_nowhere),
         FILES_TEST(a_file_with_a_second_name_is_told),
