@@ -734,7 +734,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             /* A build or test tool reads whole folders, so a write counts for everything below the path. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
                 judge_word_targets(j, &act->path, folder, (struct touch){.tree = true});
-            word_stops(j, &act->path, folder, sweep_touch(study, act, lists));
+            word_stops(j, &act->path, folder, sweep_touch(j, study, act, lists, folder));
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:

@@ -239,13 +239,36 @@ void sweep_without_rules(struct sweep *sweep)
     sweep->find_count = kept;
 }
 
+/* Whether the rule is about one name at any depth: below `*ret_top`, or (that is empty) anywhere. */
+static bool is_of_one_name(struct str rule, struct str *ret_top)
+{
+    struct str mark = STR("**/");
+    size_t at = rule.n;
+    while (at && rule.p[at - 1] != '/')
+        at--;
+    bool below = at >= mark.n && str_eq(str_sub(rule, at - mark.n, at), mark);
+    bool deep = below && !str_is(str_sub(rule, at, rule.n), "**");
+    *ret_top = str_sub(rule, 0, deep && at > mark.n ? at - mark.n - 1 : 0);
+    return deep && !memchr(ret_top->p, '*', ret_top->n) && !memchr(ret_top->p, '?', ret_top->n);
+}
+
+/* Whether a link to `real` leads to what the rule is against, or above it. A name at any depth has the same name behind
+ * a link to a folder, so there the pattern itself is held against it. */
+static bool leads_to_stopped(struct str real, struct str rule, bool tree)
+{
+    struct str top;
+    if (tree || !is_of_one_name(rule, &top))
+        return target_meets(real, rule, true);
+    return target_meets(real, rule, false) || (!str_empty(top) && path_within(top, real));
+}
+
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real)
 {
     if (!target_meets(find->pattern, path, find->tree) && !(find->tree && path_within(path, find->pattern)))
         return false;
     return (find->away &&
             (str_empty(root) || !path_within(real, root) || (!find->tree && target_secret(real, true)))) ||
-           ANY(size_t i = 0; i < find->stop_count; i++, target_meets(real, find->stops[i], true));
+           ANY(size_t i = 0; i < find->stop_count; i++, leads_to_stopped(real, find->stops[i], find->tree));
 }
 
 /* Notes the patterns among the values of the line's loops. */
@@ -458,11 +481,32 @@ static bool compares_folders(const struct study *study)
     return study->table && STR_IN(table_str(study->table->name), names);
 }
 
-struct touch sweep_touch(const struct study *study, const struct act *act, bool lists)
+/* Whether the word may name a folder, seen from each folder in which its part may run; `<(ls)` and what is not there
+ * name none. */
+static bool may_be_folder(struct judging *j, const struct word *word, const struct folder *folder)
+{
+    struct str targets[TARGETS_MAX], from[] = {folder->path, j->places.cwd.named};
+    if (!j->q->look || !word_literal(word))
+        return !str_starts(word->raw, STR("<("));
+    for (size_t f = 0; f < (folder->known ? 1 : 2); f++) {
+        struct folder here = {.path = from[f], .known = true};
+        struct place place;
+        size_t count = str_empty(from[f]) ? 0 : judge_targets(j, word, from[f], targets);
+        for (size_t i = 0; i < count; i++)
+            if (!target_literal(targets[i]) || !place_of(j, &here, targets[i], &place) ||
+                (place.exists && !place.file))
+                return true;
+    }
+    return false;
+}
+
+struct touch sweep_touch(struct judging *j, const struct study *study, const struct act *act, bool lists,
+                         const struct folder *folder)
 {
     return (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
-                          .tree = compares_folders(study) || (act->flags & ACT_TREE), .follows = study->follows,
-                          .lists = lists};
+                          .tree = (act->flags & ACT_TREE) ||
+                                  (compares_folders(study) && may_be_folder(j, &act->path, folder)),
+                          .follows = study->follows, .lists = lists};
 }
 
 /* Looks on the disk for secret files that a word of a reading command may name: by its pattern, or anywhere below it

@@ -8,7 +8,8 @@
  * pattern, a listing (`git ls-files`) or `rg x` reads without naming it. The gate looks whether that holds keys. */
 void sweep_pattern(struct judging *j, struct str target);
 /* How the act touches its path: what rules against paths are held against. */
-struct touch sweep_touch(const struct study *study, const struct act *act, bool lists);
+struct touch sweep_touch(struct judging *j, const struct study *study, const struct act *act, bool lists,
+                         const struct folder *folder);
 /* Notes a pattern by which a link to what rules are against may be found, whether or not a rule covers the command. */
 void sweep_stopped(struct judging *j, struct str pattern, struct touch touch);
 /* Leaves what counts where the mode lets a call pass without a rule: links to what rules are against. */

@@ -203,3 +203,22 @@ def test_a_search_by_a_tool_in_a_denied_folder(world):
                          ("*.{ts,tsx}", "allowed"), ("*.[ch]", "allowed"), ("src/**/*.{js,mjs}", "allowed"), ("a,b", "allowed"), ("**", "allowed")):
         status = admin.call(made["threadId"], "Grep", {"pattern": "x", "glob": glob})["status"]
         must(status == wanted, f"a filter {glob}: {status}")
+
+
+def test_a_deny_by_name_stops_no_comparison_and_no_link_in_the_project(world):
+    """`diff` of two files is no search. Behind a link to a folder a name at any depth is the same name."""
+    admin, project = begun(world, ("txt", "AGENTS.md", "src/a.c", "src/b.c", "src/x", "keys/k.pem", "keys/x", "denied/x"),
+                           {"CLAUDE.md": "AGENTS.md", "latest": "src", "src/near": "../keys", "more/z.md": "../keys/k.pem", "more/e": "../.env", "more/l": "../denied/x"})
+    programs, against = ("cat", "diff", "grep", "cd", "head"), ("Read(.env)", "Read(**/*.pem)", "Read(k.pem)", "Read(/denied/**)")
+    judges = {"rules": session(admin, project, programs=programs, against=against),
+              "bypass": session(admin, project, against=against, mode="bypassPermissions")}
+    for line in ("diff src/a.c src/b.c", "diff -u txt AGENTS.md", "cd src && diff a.c b.c", "diff txt nosuch",
+                 "cat C*.md", "head -1 [C]*", "grep foo [AC]*.md"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+    for line in ("cat src/n*/x", "cat late*/a.c"):
+        must(judges["rules"](line) == "allowed", line)
+    for line in ("diff keys src", "diff src txt", "diff . keys", "diff more/l txt", "diff txt denied/x", "cd keys; diff . ../src", "diff s* txt", "cat more/z*", "cat */*.md", "cat more/[e]",
+                 "cat more/?", "cat late*/near/k.pem", "cat */near/k*", "diff keys/k.pem txt"):
+        for name, judged in judges.items():
+            must(judged(line) in ("awaiting", "denied"), f"{line}, {name}: {judged(line)}")
