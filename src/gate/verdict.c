@@ -240,10 +240,31 @@ struct hunt {
     struct str root;
 };
 
+static size_t depth_of(struct str path)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < path.n; i++)
+        depth += path.p[i] == '/';
+    return depth;
+}
+
+/* A link to a folder of a tool elsewhere (node_modules) is left out as such a folder is, but where the pattern finds
+ * names below it. */
 static bool leads_away(const void *arg, struct str path, struct str real)
 {
     const struct hunt *hunt = arg;
-    return path.p != real.p && sweep_leads_away(&hunt->find, hunt->root, path, real);
+    struct sweep_find find = hunt->find;
+    bool below = !find.tree && find.levels != SWEEP_DEEP && depth_of(path) < depth_of(find.pattern);
+    if (path.p == real.p)
+        return false;
+    find.away = find.away && (below || !links_is_of_tool(path));
+    return sweep_leads_away(&find, hunt->root, path, real);
+}
+
+static bool goes_on(const void *arg, struct str path)
+{
+    const struct hunt *hunt = arg;
+    return sweep_goes_on(&hunt->find, path);
 }
 
 static const void *keep_hunt(struct arena *arena, const void *arg)
@@ -270,6 +291,7 @@ static void check_finds(struct arena *arena, const struct session *session, stru
         struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt, .keep = keep_hunt,
                                       .levels = hunt->find.levels, .whole = hunt->find.levels == SWEEP_DEEP,
                                       .entries = LOOK_ENTRIES};
+        search.enters = hunt->find.tree || search.whole ? NULL : goes_on;
         struct str found = links_find(&search, hunt->find.folder);
         if (search.gave_up)
             ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too many to "

@@ -223,15 +223,23 @@ bool links_reach(struct arena *arena, struct str path, bool *ret_file, bool *ret
     return there;
 }
 
+static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
+
+bool links_is_of_tool(struct str path)
+{
+    static const char *const names[] = {".git", "node_modules", ".venv", "venv", "__pycache__"};
+    size_t at = path.n;
+    while (at && path.p[at - 1] != '/')
+        at--;
+    return STR_IN(str_sub(path, at, path.n), names);
+}
+
 /* Folders of tools, which hold thousands of files and no secrets of one's own; `target` only where cargo made it. */
 static bool passed_over(struct links_search *search, struct str folder, const char *name)
 {
-    static const char *const names[] = {".", "..", ".git", "node_modules", ".venv", "venv", "__pycache__"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return strcmp(name, "target") == 0 &&
-           access(arena_c(search->arena, put_before(search->arena, folder, STR("target/CACHEDIR.TAG"))), F_OK) == 0;
+    if (strcmp(name, "target") != 0)
+        return links_is_of_tool(str_of(name));
+    return access(arena_c(search->arena, put_before(search->arena, folder, STR("target/CACHEDIR.TAG"))), F_OK) == 0;
 }
 
 static bool is_folder(struct links_search *search, const struct dirent *entry, struct str path)
@@ -248,43 +256,59 @@ static struct str give_up(struct links_search *search, struct str folder)
     return folder;
 }
 
-static struct str find_far(struct links_search *search, struct str folder);
+static struct str find_far(struct links_search *search, struct str folder, struct str real);
+static struct str find(struct links_search *search, struct str folder, bool wary);
+
+/* Whether the search goes on below `path`, whose links lead to `real`: what is no folder there has no names. */
+static bool goes_below(const struct links_search *search, struct str path, bool below, struct str real)
+{
+    if (!search->enters)
+        return below;
+    return !str_empty(real) && search->enters(search->arg, path);
+}
+
+/* Looks at one name: empty, or what is found by it or below it. */
+static struct str find_by_name(struct links_search *search, struct str folder, const struct dirent *entry, bool wary)
+{
+    struct str path = put_before(search->arena, folder, str_of(entry->d_name));
+    bool below = is_folder(search, entry, path), plain = below || entry->d_type == DT_REG;
+    if (below && !search->enters && passed_over(search, folder, entry->d_name))
+        return STR_NONE;
+    if (search->entries == 0)
+        return give_up(search, folder);
+    search->entries--;
+    struct str real = plain ? path : follow(search->arena, path, wary);
+    if (search->wanted(search->arg, path, real))
+        return path;
+    if (entry->d_type == DT_REG || !goes_below(search, path, below, real))
+        return STR_NONE;
+    if (search->levels == 0)
+        return search->whole ? give_up(search, path) : STR_NONE;
+    return wary && far_is(real) ? find_far(search, path, real) : find(search, path, wary);
+}
 
 /* Bounded by levels and entries; where the bound is reached the folder itself is given as found, so that nothing is
  * overlooked. */
 static struct str find(struct links_search *search, struct str folder, bool wary)
 {
     struct str found = STR_NONE;
-    if (wary && far_is(folder))
-        return find_far(search, folder);
     DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(search->arena, folder)) : NULL;
     if (!dir)
         return errno == ENOENT || errno == ENOTDIR ? STR_NONE : give_up(search, folder);
     search->levels--;
-    for (struct dirent *entry; str_empty(found) && (entry = readdir(dir));) {
-        if (passed_over(search, folder, entry->d_name))
-            continue;
-        if (search->entries == 0) {
-            found = give_up(search, folder);
-            break;
-        }
-        search->entries--;
-        struct str path = put_before(search->arena, folder, str_of(entry->d_name));
-        bool below = is_folder(search, entry, path);
-        bool plain = below || entry->d_type == DT_REG;
-        if (search->wanted(search->arg, path, plain ? path : follow(search->arena, path, wary)))
-            found = path;
-        else if (below && search->levels > 0)
-            found = find(search, path, wary);
-        else if (below && search->whole)
-            found = give_up(search, path);
-    }
+    for (struct dirent *entry; str_empty(found) && (entry = readdir(dir));)
+        if (!is_dots(entry->d_name))
+            found = find_by_name(search, folder, entry, wary);
     search->levels++;
     (void)closedir(dir);
     return found;
 }
 
-struct str links_find(struct links_search *search, struct str folder) { return find(search, folder, far_any()); }
+struct str links_find(struct links_search *search, struct str folder)
+{
+    bool wary = far_any();
+    return wary && far_is(folder) ? find_far(search, folder, folder) : find(search, folder, wary);
+}
 
 struct far_find {
     struct far_work work;
@@ -298,8 +322,8 @@ static void find_it(struct far_work *work)
     far->found = find(&far->search, far->folder, false);
 }
 
-/* Searches on a thread. It also searches near mounts that lie below the far one. */
-static struct str find_far(struct links_search *search, struct str folder)
+/* Searches on a thread what lies at `real`. It also searches near mounts that lie below the far one. */
+static struct str find_far(struct links_search *search, struct str folder, struct str real)
 {
     struct far_find *far = far_new(sizeof *far, find_it);
     far->work.long_work = true;
@@ -307,7 +331,7 @@ static struct str find_far(struct links_search *search, struct str folder)
     far->search.arena = &far->work.arena;
     far->search.arg = search->keep ? search->keep(&far->work.arena, search->arg) : NULL;
     far->folder = arena_str(&far->work.arena, folder);
-    if (!far_do(&far->work, folder))
+    if (!far_do(&far->work, real))
         return give_up(search, folder);
     struct str found = arena_str(search->arena, far->found);
     search->entries = far->search.entries;

@@ -31,13 +31,20 @@ struct links_search {
     const void *arg;
     /* Copies `arg` for a thread that may look on when nobody waits any more; NULL: `wanted` does not use it. */
     const void *(*keep)(struct arena *arena, const void *arg);
+    /* Whether the search goes below this name, also through a link and in folders of tools; NULL: into all folders but
+     * those of tools, through no link. */
+    bool (*enters)(const void *arg, struct str path);
     unsigned levels; /* how deep; 1: the folder itself */
     bool whole;      /* all below the folder is meant: what lies deeper counts as not looked at */
     size_t entries;  /* names that may still be read */
     bool gave_up;    /* there were more names or levels, or a folder that cannot be read */
 };
 
-/* A wanted file; empty: none. When it gives up, the folder it came to. Folders of tools (node_modules) are left out. */
+/* A wanted file; empty: none. When it gives up, the folder it came to. Folders of tools (node_modules) are
+ * left out, links of their names are not. */
 struct str links_find(struct links_search *search, struct str folder);
+
+/* Whether the last name of the path is that of such a folder, as of a link to a node_modules elsewhere. */
+bool links_is_of_tool(struct str path);
 
 #endif

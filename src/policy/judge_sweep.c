@@ -271,6 +271,8 @@ bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str
            ANY(size_t i = 0; i < find->stop_count; i++, leads_to_stopped(real, find->stops[i], find->tree));
 }
 
+bool sweep_goes_on(const struct sweep_find *find, struct str path) { return target_meets(find->pattern, path, false); }
+
 /* Notes the patterns among the values of the line's loops. */
 static void note_values(struct judging *j, const struct node *node, const struct folder *folder)
 {

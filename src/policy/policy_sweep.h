@@ -34,5 +34,7 @@ struct sweep {
 /* Whether the pattern may find the link `path`, and the link leads to a file that a rule is against, or (`away`) out of
  * the folder, whose real name is `root`, or to a file like .env, which a rule on a program does not open. */
 bool sweep_leads_away(const struct sweep_find *find, struct str root, struct str path, struct str real);
+/* Whether the pattern, which is no tree, may find names in the folder `path`, or behind the link. */
+bool sweep_goes_on(const struct sweep_find *find, struct str path);
 
 #endif

@@ -205,6 +205,31 @@ def test_a_search_by_a_tool_in_a_denied_folder(world):
         must(status == wanted, f"a filter {glob}: {status}")
 
 
+def test_a_pattern_goes_through_links_and_into_folders_of_tools(world):
+    """A link that leads to a folder of the project may hold another, which leads out. A link with the name of a tool's folder is
+    left out as that is, but where names below it are found, or a rule denies them."""
+    admin, project = begun(world, ("txt", "src/x", "plain/x", "denied/x", "docs/x", "~/other/x", "target/CACHEDIR.TAG", "near/x"),
+                           {"two/t": "../docs", "docs/out": "../../other", "venv": "../other", "node_modules/ext": "../../other", "node_modules/d": "../denied",
+                            "node_modules/near": "../near", "target/o": "../../other", "src/venv": "../denied", "plain/t": "../near", "plain/self": "."})
+    programs = ("cat", "grep", "cp", "wc")
+    judges = {"rules": session(admin, project, programs=programs), "none": session(admin, project),
+              "bypass": session(admin, project, against=("Read(~/other/**)",), mode="bypassPermissions")}
+    denied = {"rules": session(admin, project, programs=programs, against=("Read(/denied/**)",)),
+              "bypass": session(admin, project, against=("Read(/denied/**)",), mode="bypassPermissions")}
+    for line in ("cat two/*/out/x", "cat two/?/out/x", "cat two/*/o??/x", "for d in two/*; do cat $d/out/x; done", "grep -r x two/*/out/", "wc -l < two/*/out/x",
+                 "cat ven?/x", "cat v*/x", "cat */x", "cat n*/ext/x", "cat node_mod*/*/x", "cat t*t/o/x"):
+        for name, judged in judges.items():
+            must(judged(line) in ("awaiting", "denied"), f"{line}, {name}: {judged(line)}")
+    for line in ("cat src/*/x", "cat src/v*/x", "cd src && cat */x", "cat n*/d/x", "grep -R x src"):
+        for name, judged in denied.items():
+            must(judged(line) in ("awaiting", "denied"), f"{line}, deny, {name}: {judged(line)}")
+    for line in ("cat plain/*/x", "cat plain/*/*/x", "cat n*s/near/x", "cat pl*/t/x", "cat plain/self/*/x"):
+        for name, judged in judges.items():
+            must(judged(line) == "allowed", f"{line}, {name}: {judged(line)}")
+    for line in ("cat v*", "grep x ve*"):
+        must(judges["none"](line) == "allowed" and judges["bypass"](line) == "awaiting", line)
+
+
 def test_a_deny_by_name_stops_no_comparison_and_no_link_in_the_project(world):
     """`diff` of two files is no search. Behind a link to a folder a name at any depth is the same name."""
     admin, project = begun(world, ("txt", "AGENTS.md", "src/a.c", "src/b.c", "src/x", "keys/k.pem", "keys/x", "denied/x"),
