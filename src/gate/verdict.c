@@ -284,15 +284,17 @@ static const void *keep_hunt(struct arena *arena, const void *arg)
 /* A link that a pattern finds is read as if it were named: where one leads away, a person is asked. */
 static void check_finds(struct arena *arena, const struct session *session, struct verdict *verdict)
 {
+    size_t entries = LOOK_ENTRIES; /* of all patterns together */
     for (size_t i = 0; i < verdict->sweep.find_count && verdict->effect == EFFECT_ALLOW; i++) {
         struct hunt *hunt = arena_new(arena, struct hunt);
         *hunt = (struct hunt){.find = verdict->sweep.finds[i]};
         hunt->root = links_follow(arena, hunt->find.tree ? hunt->find.folder : session->cwd);
         struct links_search search = {.arena = arena, .wanted = leads_away, .arg = hunt, .keep = keep_hunt,
                                       .levels = hunt->find.levels, .whole = hunt->find.levels == SWEEP_DEEP,
-                                      .entries = LOOK_ENTRIES};
+                                      .entries = entries};
         search.enters = hunt->find.tree || search.whole ? NULL : goes_on;
         struct str found = links_find(&search, hunt->find.folder);
+        entries = search.entries;
         if (search.gave_up)
             ask_instead(verdict, arena_printf(arena, "it reads files that it does not name, and %.*s has too many to "
                                                      "check whether one is a link to another place", STR_ARG(found)));

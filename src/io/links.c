@@ -259,14 +259,6 @@ static struct str give_up(struct links_search *search, struct str folder)
 static struct str find_far(struct links_search *search, struct str folder, struct str real);
 static struct str find(struct links_search *search, struct str folder, bool wary);
 
-/* Whether the search goes on below `path`, whose links lead to `real`: what is no folder there has no names. */
-static bool goes_below(const struct links_search *search, struct str path, bool below, struct str real)
-{
-    if (!search->enters)
-        return below;
-    return !str_empty(real) && search->enters(search->arg, path);
-}
-
 /* Looks at one name: empty, or what is found by it or below it. */
 static struct str find_by_name(struct links_search *search, struct str folder, const struct dirent *entry, bool wary)
 {
@@ -277,10 +269,12 @@ static struct str find_by_name(struct links_search *search, struct str folder, c
     if (search->entries == 0)
         return give_up(search, folder);
     search->entries--;
+    if (search->enters && !search->enters(search->arg, path))
+        return STR_NONE; /* a link takes longer to follow than a name to read */
     struct str real = plain ? path : follow(search->arena, path, wary);
     if (search->wanted(search->arg, path, real))
         return path;
-    if (entry->d_type == DT_REG || !goes_below(search, path, below, real))
+    if (entry->d_type == DT_REG || str_empty(real) || !(below || search->enters))
         return STR_NONE;
     if (search->levels == 0)
         return search->whole ? give_up(search, path) : STR_NONE;

@@ -31,8 +31,8 @@ struct links_search {
     const void *arg;
     /* Copies `arg` for a thread that may look on when nobody waits any more; NULL: `wanted` does not use it. */
     const void *(*keep)(struct arena *arena, const void *arg);
-    /* Whether the search goes below this name, also through a link and in folders of tools; NULL: into all folders but
-     * those of tools, through no link. */
+    /* Whether a name is looked at, and what lies below it, also behind a link and in folders of tools; NULL: all names,
+     * and all folders but those of tools, through no link. */
     bool (*enters)(const void *arg, struct str path);
     unsigned levels; /* how deep; 1: the folder itself */
     bool whole;      /* all below the folder is meant: what lies deeper counts as not looked at */

@@ -247,3 +247,12 @@ def test_a_deny_by_name_stops_no_comparison_and_no_link_in_the_project(world):
                  "cat more/?", "cat late*/near/k.pem", "cat */near/k*", "diff keys/k.pem txt"):
         for name, judged in judges.items():
             must(judged(line) in ("awaiting", "denied"), f"{line}, {name}: {judged(line)}")
+
+
+def test_many_patterns_share_one_look(world):
+    """The server waits while it looks at the disk, so the names that it reads are bounded for the whole call."""
+    files = tuple(f"many/{i}" for i in range(1500))
+    admin, project = begun(world, ("txt",) + files, {f"many/l{i}": "../txt" for i in range(500)})
+    judged = session(admin, project, programs=("cat",))
+    must(judged("cat many/1* many/2* many/l*") == "allowed", "three patterns")
+    must(judged("cat " + " ".join(f"many/{i}*" for i in range(10, 70))) == "awaiting", "sixty patterns in a folder of 2,000 names")
