@@ -278,7 +278,9 @@ static struct str find_by_name(struct links_search *search, struct str folder, c
         return STR_NONE;
     if (search->levels == 0)
         return search->whole ? give_up(search, path) : STR_NONE;
-    return wary && far_is(real) ? find_far(search, path, real) : find(search, path, wary);
+    /* Below a link the names do not say which mount they lie on. */
+    bool apart = wary && (far_is(real) || path.p != real.p);
+    return apart ? find_far(search, path, real) : find(search, path, wary);
 }
 
 /* Bounded by levels and entries; where the bound is reached the folder itself is given as found, so that nothing is
@@ -301,7 +303,10 @@ static struct str find(struct links_search *search, struct str folder, bool wary
 struct str links_find(struct links_search *search, struct str folder)
 {
     bool wary = far_any();
-    return wary && far_is(folder) ? find_far(search, folder, folder) : find(search, folder, wary);
+    struct str real = wary ? follow(search->arena, folder, true) : folder;
+    if (wary && str_empty(real))
+        return give_up(search, folder);
+    return wary && far_is(real) ? find_far(search, folder, real) : find(search, folder, wary);
 }
 
 struct far_find {

@@ -186,6 +186,45 @@ static bool is_silent(struct str path)
     return !links_stat(&arena, path, &st) && errno == ETIMEDOUT;
 }
 
+static bool none(const void *arg, struct str path, struct str real) { return arg && path.n && real.n && false; }
+
+static bool enters(const void *arg, struct str path)
+{
+    (void)arg;
+    return str_ends(path, STR("/t")) || str_ends(path, str_of(folder + sizeof "/tmp" - 1));
+}
+
+static bool gives_up(struct str from, bool (*goes)(const void *arg, struct str path))
+{
+    ARENA_SCOPE(arena);
+    struct links_search search = {.arena = &arena, .wanted = none, .enters = goes, .levels = 4, .entries = 1 << 20};
+    (void)links_find(&search, from);
+    return search.gave_up;
+}
+
+/* A search begins in a link to it, or comes to it by another name, behind a link to the folder above. */
+static void a_search_does_not_wait_for_it(void **state)
+{
+    (void)state;
+    char link[64], at[64], above[64];
+    (void)far_any();
+    if (!mount_silent())
+        skip();
+    (void)snprintf(link, sizeof link, "%s.link", folder);
+    (void)snprintf(at, sizeof at, "%s.at", folder);
+    (void)snprintf(above, sizeof above, "%s.at/t", folder);
+    assert_int_equal(symlink(folder, link), 0);
+    assert_int_equal(mkdir(at, 0700), 0);
+    assert_int_equal(symlink("/tmp", above), 0);
+    bool first = gives_up(str_of(link), NULL), second = gives_up(str_of(at), enters);
+    (void)unlink(link);
+    (void)unlink(above);
+    (void)rmdir(at);
+    assert_true(first && second);
+    (void)unmount(NULL);
+    wait_for_threads();
+}
+
 /* Each way to look at it says that it did not answer, the first after a moment, the others at once. */
 static void a_silent_mount_is_asked_once(void **state)
 {
@@ -258,6 +297,7 @@ int main(void)
         cmocka_unit_test(many_ask_at_once),
         cmocka_unit_test(threads_that_hang_are_few),
         cmocka_unit_test_teardown(a_silent_mount_is_asked_once, unmount),
+        cmocka_unit_test_teardown(a_search_does_not_wait_for_it, unmount),
         cmocka_unit_test_teardown(one_mount_does_not_take_all_threads, unmount),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
