@@ -94,11 +94,29 @@ static int make(int project, const struct box_name *name, struct made *row)
     return 0;
 }
 
+/* Whether the name is still the one that was made; *ret_seen is what it is now. */
+static bool is_made(int project, const struct made *row, struct stat *ret_seen)
+{
+    return fstatat(project, row->name, ret_seen, AT_SYMLINK_NOFOLLOW) == 0 && ret_seen->st_dev == row->dev &&
+           ret_seen->st_ino == row->ino;
+}
+
+/* Forgets rows of names that are gone: a box that was killed while it removed them has left those. */
+static size_t read_left(int project, int lock, struct made made[static MADE])
+{
+    struct stat seen;
+    size_t count = 0, listed = read_made(lock, made);
+    for (size_t i = 0; i < listed; i++)
+        if (is_made(project, &made[i], &seen))
+            made[count++] = made[i];
+    return count;
+}
+
 /* Makes all that are missing. The caller holds the mutex, so that no other box makes or removes any meanwhile. */
 static bool make_missing(int project, int lock)
 {
     struct made made[MADE];
-    size_t count = read_made(lock, made);
+    size_t count = read_left(project, lock, made);
     for (size_t i = 0; i < MADE; i++) {
         struct stat seen;
         if (fstatat(project, box_names[i].name, &seen, AT_SYMLINK_NOFOLLOW) == 0)
@@ -121,8 +139,7 @@ static void remove_made(int project, int lock)
     size_t count = read_made(lock, made);
     for (size_t i = 0; i < count; i++) {
         struct stat seen;
-        if (fstatat(project, made[i].name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
-            seen.st_dev != made[i].dev || seen.st_ino != made[i].ino || (S_ISREG(seen.st_mode) && seen.st_size > 0))
+        if (!is_made(project, &made[i], &seen) || (S_ISREG(seen.st_mode) && seen.st_size > 0))
             continue;
         (void)unlinkat(project, made[i].name, S_ISDIR(seen.st_mode) ? AT_REMOVEDIR : 0); /* fails when not empty */
     }

@@ -34,6 +34,28 @@ def test_killed_while_it_tries_its_box(world):
     eventually(lambda: not os.path.isdir(probed(data)), "the next one removes the folder")
 
 
+def test_a_box_killed_while_it_removed_its_names(world):
+    """It has left some of them, and the list of all: the next box is made all the same."""
+    del world.environment["NOD_SANDBOX"]
+    data = os.path.join(world.folder, "first")
+    os.mkdir(data, 0o700)
+    folder = probed(data)
+    os.mkdir(folder, 0o700)
+    os.mkdir(os.path.join(folder, ".kept"))  # so that the folder stays, and with it the name of its lock
+    server = world.server(data=data)
+    server.says("box")
+    server.kill()
+    (lock,) = os.listdir(os.path.join(data, "boxes"))
+    with open(os.path.join(data, "boxes", lock), "w", encoding="ascii") as file:
+        file.writelines(f".gone{n} 1 {n + 1}\n" for n in range(16))
+    server = world.server(data=data)
+    server.says("box")
+    server.kill()
+    os.rmdir(os.path.join(folder, ".kept"))
+    os.rmdir(folder)
+    must("no box can be made" not in server.log(), server.log())
+
+
 def test_killed_at_each_moment(world):
     for choice in ("NOD_SANDBOX", "NOD_READ_ONLY_COMMANDS"):
         del world.environment[choice]  # so that it is kept in a file
