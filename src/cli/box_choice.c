@@ -40,9 +40,10 @@ enum box_choice box_choice(struct cli *cli)
     return kept_choice(cli, "box");
 }
 
+/* A new installation does not start without its mark: the next start would take it for an old one, without a box. */
 void box_choice_keep(struct cli *cli, bool on, struct saver *saver)
 {
-    keep(cli, "box", on, saver, "the choice of a box cannot be kept");
+    keep(cli, "box", on, saver, on ? NULL : "the choice of a box cannot be kept");
 }
 
 enum box_choice box_choice_reads(struct cli *cli)

@@ -56,6 +56,22 @@ def test_a_box_killed_while_it_removed_its_names(world):
     must("no box can be made" not in server.log(), server.log())
 
 
+def test_a_box_that_is_not_noted(world):
+    """Without the note the next start would take the installation for an old one, which runs commands without a box."""
+    del world.environment["NOD_SANDBOX"]
+    data = os.path.join(world.folder, "first")
+    os.makedirs(os.path.join(data, "box"), 0o700)
+    first = world.nod("serve", "--data", data, "--listen", "127.0.0.1:0", exits=None)
+    must(first.process.returncode == 1, f"it gives up: {first.process.returncode}")
+    must(os.path.join(data, "box") in first.stderr, first.stderr)
+    must(not os.path.exists(os.path.join(data, "admin.token")), "and nobody has a token yet")
+    os.rmdir(os.path.join(data, "box"))
+    server = world.server(data=data)
+    server.says("box")
+    with open(os.path.join(data, "box"), encoding="ascii") as file:
+        must(file.read() == "on\n", "the next start is that of a new installation")
+
+
 def test_killed_at_each_moment(world):
     for choice in ("NOD_SANDBOX", "NOD_READ_ONLY_COMMANDS"):
         del world.environment[choice]  # so that it is kept in a file
