@@ -61,8 +61,9 @@ def test_a_box_that_is_not_noted(world):
     del world.environment["NOD_SANDBOX"]
     data = os.path.join(world.folder, "first")
     os.makedirs(os.path.join(data, "box"), 0o700)
-    first = world.nod("serve", "--data", data, "--listen", "127.0.0.1:0", exits=None)
-    must(first.process.returncode == 1, f"it gives up: {first.process.returncode}")
+    first = world.start("serve", "--data", data, "--listen", "127.0.0.1:0")
+    eventually(lambda: first.process.poll() is not None, "it gives up")
+    must(first.wait() == 1, f"with an error: {first.process.returncode}")
     must(os.path.join(data, "box") in first.stderr, first.stderr)
     must(not os.path.exists(os.path.join(data, "admin.token")), "and nobody has a token yet")
     os.rmdir(os.path.join(data, "box"))
