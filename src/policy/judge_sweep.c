@@ -161,8 +161,8 @@ static void sweep_target(struct judging *j, enum sweep_kind kind, struct str end
 
 enum { FINDS_MAX = 64 };
 
-/* What is looked for by the pattern; NULL: it is no pattern, or lies outside the session's folder, or there are too
- * many of them. `tree`: a path may stand in its place. */
+/* Returns the search for the pattern, new or already there; NULL if it is no pattern, lies outside the session's
+ * folder, or there are too many. `tree`: a path may stand in its place. */
 static struct sweep_find *find_by(struct judging *j, struct str pattern, bool tree)
 {
     struct sweep *sweep = &j->sweep;
